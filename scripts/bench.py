@@ -241,12 +241,12 @@ def growth(measured: Sequence[Measured]) -> list[str]:
 
 def chosen(names: str | None, format_: str | None) -> list[Row]:
     """Pick rows by name; without names, all of the format whose model is there or can be built."""
-    known = {row.name: row for row in ROWS}
+    row_by_name = {row.name: row for row in ROWS}
     if names is not None:
-        unknown = [name for name in names.split(",") if name not in known]
+        unknown = [name for name in names.split(",") if name not in row_by_name]
         if unknown:
-            raise BenchError(f"no row is called {unknown[0]!r}; there are {', '.join(known)}")
-        return [known[name] for name in names.split(",")]
+            raise BenchError(f"no row is called {unknown[0]!r}; there are {', '.join(row_by_name)}")
+        return [row_by_name[name] for name in names.split(",")]
     asked = [row for row in ROWS if format_ in (None, row.format)]
     absent = [row for row in asked if not row.amount and not (ROOT / row.kind).exists()]
     for row in absent:

@@ -86,10 +86,10 @@ def table(found: Mapping[str, Mapping[str, int]]) -> list[str]:
     for name in sorted(both, key=lambda each: -quotients[each]):
         counts = " | ".join(f"{found[label][name]:,}" for label in labels)
         lines.append(f"| {Path(name).name} | {counts} | {quotients[name]:.2f} |")
-    whole = [sum(found[label][name] for name in both) for label in (labels[0], labels[-1])]
+    sums = [sum(found[label][name] for name in both) for label in (labels[0], labels[-1])]
     middle = statistics.median(quotients.values())
     lines.append(
-        f"{len(both)} models: median {middle:.2f}, sum {whole[1] / whole[0]:.2f}, largest {max(quotients.values()):.2f}"
+        f"{len(both)} models: median {middle:.2f}, sum {sums[1] / sums[0]:.2f}, largest {max(quotients.values()):.2f}"
     )
     return lines
 

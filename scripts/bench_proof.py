@@ -53,7 +53,7 @@ class Measured:
 
     name: str
     turns: tuple[tuple[float, float], ...]
-    whole: tuple[float, ...]
+    total_seconds: tuple[float, ...]
     """Seconds of the proof's process."""
     saves: tuple[float, ...]
     """Seconds of onnx's load and save of the first file; empty where they are no limit."""
@@ -63,8 +63,8 @@ class Measured:
     @property
     def times(self) -> float | None:
         """The median of how many loads and saves the proof's process took; None where they are no limit."""
-        pairs = zip(self.whole, self.saves, strict=False)
-        return statistics.median(whole / save for whole, save in pairs) if self.saves else None
+        pairs = zip(self.total_seconds, self.saves, strict=False)
+        return statistics.median(total / save for total, save in pairs) if self.saves else None
 
     @property
     def quotient(self) -> float:
@@ -89,7 +89,7 @@ def asked(command: Sequence[str]) -> tuple[Mapping[str, float], float, int]:
         start = time.perf_counter()
         child = subprocess.Popen([*command, "--json"], stdout=output, stderr=errors)
         _, status, usage = os.wait4(child.pid, 0)
-        whole = time.perf_counter() - start
+        seconds = time.perf_counter() - start
         child.returncode = os.waitstatus_to_exitcode(status)
         # The seconds are the end of a document that may be large: no more of it is held.
         output.seek(max(output.seek(0, os.SEEK_END) - _TAIL, 0))
@@ -97,7 +97,7 @@ def asked(command: Sequence[str]) -> tuple[Mapping[str, float], float, int]:
         errors.seek(0)
         if child.returncode or found is None:
             raise BenchError(f"{shlex.join(command)}: exit status {child.returncode}: {errors.read(300).decode()}")
-    return json.loads(found[1]), whole, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return json.loads(found[1]), seconds, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def measure(row: Row, program: Sequence[str], options: Sequence[str], runs: int, folder: Path) -> Measured:
@@ -112,9 +112,9 @@ def measure(row: Row, program: Sequence[str], options: Sequence[str], runs: int,
         os.sync()
         rewrite, *_ = asked([*program, "fix", str(model), "-o", str(fixed), "--no-verify", "--exit-zero", *options])
         os.sync()
-        proof, whole, peak = asked([*program, "verify", str(model), str(fixed), "--proof-only"])
+        proof, total_seconds, peak = asked([*program, "verify", str(model), str(fixed), "--proof-only"])
         turns.append((sum(rewrite[phase] for phase in PHASES), proof["proof"]))
-        wholes.append(whole)
+        wholes.append(total_seconds)
         peaks.append(peak)
         if row.name in MOST_SAVES:
             saves.append(timed(save)[0])
@@ -158,7 +158,7 @@ def run(options: argparse.Namespace, folder: Path) -> list[str]:
 
 def growth(measured: Sequence[Measured]) -> list[str]:
     """Compare the processes of 100,000 nodes and of 10,000, where both were measured."""
-    medians = {each.name: statistics.median(each.whole) for each in measured}
+    medians = {each.name: statistics.median(each.total_seconds) for each in measured}
     if not {"nodes-10k", "nodes-100k"} <= medians.keys():
         return []
     times = medians["nodes-100k"] / medians["nodes-10k"]

@@ -66,15 +66,15 @@ def main() -> int:
     parser.add_argument("models", nargs="+", type=Path)
     parser.add_argument("--turns", type=int, default=5)
     options = parser.parse_args()
-    whole = [0.0, 0.0]
+    total = [0.0, 0.0]
     print("| model | claims | runs | witnessed | ratio |\n| --- | --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory(prefix="graphfix-") as folder:
         for model in options.models:
             plain, witnessed, claims = measure(model, options.turns, Path(folder))
-            whole = [whole[0] + plain, whole[1] + witnessed]
+            total = [total[0] + plain, total[1] + witnessed]
             print(f"| {model} | {claims} | {plain:.2f} s | {witnessed:.2f} s | {witnessed / plain:.3f} |", flush=True)
-    print(f"| together | | {whole[0]:.2f} s | {whole[1]:.2f} s | {whole[1] / whole[0]:.3f} |")
-    return int(whole[1] > MOST * whole[0])
+    print(f"| together | | {total[0]:.2f} s | {total[1]:.2f} s | {total[1] / total[0]:.3f} |")
+    return int(total[1] > MOST * total[0])
 
 
 if __name__ == "__main__":

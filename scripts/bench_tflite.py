@@ -36,7 +36,7 @@ class Plan:
     names: list[str] = field(default_factory=list)
     buffers: list[int] = field(default_factory=lambda: [0])
     """Bytes; the first one is that of tensors without a payload."""
-    held: list[int] = field(default_factory=list)
+    tensors: list[int] = field(default_factory=list)
     """The buffer of each tensor."""
     operators: list[tuple[int, tuple[int, ...], int]] = field(default_factory=list)
     """(code, operands, result)."""
@@ -45,13 +45,13 @@ class Plan:
         """Add a tensor without a payload."""
         self.shapes.append(shape)
         self.names.append(name)
-        self.held.append(0)
+        self.tensors.append(0)
         return len(self.shapes) - 1
 
     def constant(self, name: str, shape: tuple[int, ...]) -> int:
         """Add a float32 constant with a buffer that no other has."""
         made = self.value(name, shape)
-        self.held[made] = len(self.buffers)
+        self.tensors[made] = len(self.buffers)
         self.buffers.append(4 * math.prod(shape))
         return made
 
@@ -111,7 +111,7 @@ def _table(builder: flatbuffers.Builder, name: str, **fields: Any) -> int:  # no
 
 def _tensor(builder: flatbuffers.Builder, plan: Plan, index: int) -> int:
     name, shape = builder.CreateString(plan.names[index]), _numbers(builder, plan.shapes[index])
-    return _table(builder, "Tensor", Shape=shape, Buffer=plan.held[index], Name=name, HasRank=True)
+    return _table(builder, "Tensor", Shape=shape, Buffer=plan.tensors[index], Name=name, HasRank=True)
 
 
 def _operator(builder: flatbuffers.Builder, code: int, operands: Sequence[int], result: int) -> int:

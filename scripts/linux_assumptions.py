@@ -334,8 +334,8 @@ class _Asked:
             case ast.BoolOp(op=op, values=values):
                 return truth == isinstance(op, ast.And) and any(self.shows(each, truth) for each in values)
             case ast.Call(func=ast.Name(id="hasattr"), args=[ast.Name(id=owner), ast.Constant(value=str(name))]):
-                known = {*_table(self.module).get(name, ())}
-                return truth and self.modules.get(owner) == self.module and {*self.systems} <= known
+                symbols = {*_table(self.module).get(name, ())}
+                return truth and self.modules.get(owner) == self.module and {*self.systems} <= symbols
         return False
 
 

@@ -78,7 +78,7 @@ def at_line(root: Path, place: str) -> list[tuple[str, Fault]]:
 
 
 def run_all(
-    root: Path, asked: Sequence[tuple[str, Fault]], known: record.Record, options: argparse.Namespace
+    root: Path, asked: Sequence[tuple[str, Fault]], earlier_record: record.Record, options: argparse.Namespace
 ) -> list[Trial]:
     """Try faults, several at once, and print each as it is done."""
     with tempfile.TemporaryDirectory(prefix="planting") as folder:
@@ -92,14 +92,14 @@ def run_all(
         def one(number: int, module: str, fault: Fault) -> Trial:
             copy = copies.get()
             try:
-                trial = tried(copy, known, module, fault, options.limit)
+                trial = tried(copy, earlier_record, module, fault, options.limit)
             finally:
                 copies.put(copy)
             print(row(number, trial, (root / module).read_bytes()), flush=True)
             return trial
 
         copy = copies.get()
-        trials = caught_in_forks(copy, known, asked, options.jobs)
+        trials = caught_in_forks(copy, earlier_record, asked, options.jobs)
         copies.put(copy)
         for number, trial in trials.items():
             print(row(number + 1, trial, (root / trial.module).read_bytes()), flush=True)
@@ -139,8 +139,8 @@ def recorded(root: Path, packages: Iterable[str], file: Path, jobs: int, paths: 
         command = [sys.executable, "-m", "pytest", "-q", "-p", "planted_choice", "-n", str(jobs), "--cov-context=test"]
         command += [f"--cov={each}" for each in packages]
         status = subprocess.run([*command, *paths], cwd=root, env=environment, check=False).returncode
-        known = record.kept(file) if paths else record.Record()
-        record.keep(root, folder / "coverage", folder / "seconds.json", file, known)
+        earlier_record = record.kept(file) if paths else record.Record()
+        record.keep(root, folder / "coverage", folder / "seconds.json", file, earlier_record)
         return status
 
 
@@ -186,11 +186,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for number, (module, fault) in enumerate(asked, 1):
             print(row(number, Trial(module, fault, "", "is not run"), (root / module).read_bytes()))
         return 0
-    known = record.kept(options.file)
+    earlier_record = record.kept(options.file)
     print(
-        f"seed {options.seed}: {len(asked)} faults" + ("" if known.names else "; no record, so whole folders are run")
+        f"seed {options.seed}: {len(asked)} faults"
+        + ("" if earlier_record.names else "; no record, so whole folders are run")
     )
-    trials = run_all(root, asked, known, options)
+    trials = run_all(root, asked, earlier_record, options)
     survived = [trial for trial in trials if not trial.caught_by]
     share = 1 - len(survived) / max(1, len(trials))
     for kind, count in sorted(Counter(trial.fault.kind for trial in survived).items()):

@@ -47,7 +47,7 @@ Sizes = Mapping[str, Sequence[int]]
 
 def fixed(path: Path, after: Path, target: str) -> Sizes:
     """Fix a model, and return the sizes that it was fixed for. Raises GraphfixError."""
-    static = targets.named(target).static
+    static = targets.target_of(target).static
     shapes = shapes_of(path) if static else {}
     graphfix.fix_file(
         path, after, target=target, shapes=shapes, bind_defaults=static and not shapes, check_result=False

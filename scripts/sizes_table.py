@@ -136,8 +136,8 @@ def _general(reason: str) -> str:
 # --- the tables -------------------------------------------------------------------------------------------------------
 
 
-def _part(count: int, whole: int) -> str:
-    return f"{count} ({100 * count / whole:.1f} %)" if whole else str(count)
+def _part(count: int, total: int) -> str:
+    return f"{count} ({100 * count / total:.1f} %)" if total else str(count)
 
 
 def _ran(name: str, one: Counts) -> str:

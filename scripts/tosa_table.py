@@ -115,7 +115,7 @@ def _text(rows: Rows) -> list[str]:
 
 
 def _counted(rows: Sequence[Row]) -> list[int]:
-    clean = [row for row in rows if not row.named and row.became]
+    clean = [row for row in rows if not row.operator_names and row.became]
     agree = [row for row in rows if row.became.startswith(AGREES)]
     valid = [row for row in rows if row.operators is not None]
     fixed = [sum(row.fixed == status for row in rows) for status in ("proved", "bounded", "equal")]
@@ -128,8 +128,8 @@ def _cells(model: Model, row: Row) -> list[str]:
     name = str(path.relative_to(ZOO)) if path.is_relative_to(ZOO) else path.name
     name += f" ({model.signature})" if model.signature else ""
     numbers = ["" if number is None else str(number) for number in (row.operators, row.bytes)]
-    named = ", ".join(row.named[:4]) + (", ..." if len(row.named) > 4 else "")
-    cells = [name, row.as_it_is, row.fixed, row.became, *numbers, row.worst, named, f"{row.seconds:.0f}"]
+    operators = ", ".join(row.operator_names[:4]) + (", ..." if len(row.operator_names) > 4 else "")
+    cells = [name, row.as_it_is, row.fixed, row.became, *numbers, row.worst, operators, f"{row.seconds:.0f}"]
     return [cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells]
 
 

@@ -92,9 +92,9 @@ class Cell:
         shown = [_short(each.error) if each.error else None for each in steps]
         left = [len(each.cpu) for each in steps]
         left[-1] -= len(self.difference.added)
-        placed = [why or str(self.total - count) for why, count in zip(shown, left, strict=True)]
+        not_applied = [why or str(self.total - count) for why, count in zip(shown, left, strict=True)]
         cycles = [str(each.cycles) if not each.error else "-" for each in steps]
-        return _arrows(placed), _counted(self.difference.added), _arrows(cycles)
+        return _arrows(not_applied), _counted(self.difference.added), _arrows(cycles)
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def bind_defaults(
     with_scalars(model)
     first, ranked = binding.defaults(model), all(value.shape.ranked for value in model.graphs[0].inputs)
     search = _Search(lambda: with_scalars(load()), _labels(model), {})
-    search.known.update(search.named(first))
+    search.found_sizes.update(search.sizes_of_inputs(first))
     found = search.found(source, values, data_root) if ranked and search.sought else None
     if found is None:
         model.bind({}, first, ())
@@ -95,10 +95,10 @@ class _Search:
 
     load: Callable[[], Model]
     labels: Mapping[str, Sequence[Label]]
-    known: Sizes
+    found_sizes: Sizes
     """The sizes that need no search: stored ones, and a batch's."""
 
-    def named(self, shapes: Mapping[str, Sequence[int | None]]) -> Sizes:
+    def sizes_of_inputs(self, shapes: Mapping[str, Sequence[int | None]]) -> Sizes:
         """The sizes of shapes, by what names them."""
         return {
             label: size
@@ -116,7 +116,7 @@ class _Search:
     @property
     def open(self) -> list[Label]:
         """What is free and not known."""
-        return [label for label in self._free if label not in self.known]
+        return [label for label in self._free if label not in self.found_sizes]
 
     @property
     def sought(self) -> list[Label]:
@@ -144,7 +144,7 @@ class _Search:
         """All sizes, and those to be tried where they are taken, the least first."""
         pool = self.sought
         if not self.open:
-            yield self.known, ()
+            yield self.found_sizes, ()
         for before, size in zip((0, *POWERS), POWERS, strict=False) if pool else ():
             yield self._all(pool, size), [self._all(pool, less) for less in LADDER if before < less < size]
         several = pool if len(pool) > 1 else []
@@ -159,7 +159,7 @@ class _Search:
             yield from ((self._all(self._free, size), ()) for size in POWERS)
 
     def _all(self, labels: Sequence[Label], size: int) -> Sizes:
-        return {**self.known, **dict.fromkeys(labels, size)}
+        return {**self.found_sizes, **dict.fromkeys(labels, size)}
 
     def _lowered(self, model: Model, sizes: Sizes, lower: Sequence[Sizes], runs: Runs | None) -> Model:
         """The model at the first lower sizes that it takes, and then with each that it can have at 1."""
@@ -168,7 +168,7 @@ class _Search:
             if other is not None:
                 model, sizes = other, less
                 break
-        if sizes is self.known:
+        if sizes is self.found_sizes:
             return model
         sought = [label for label in self.sought if sizes[label] > 1]
         for label in sought if len(sought) > 1 and len({sizes[label] for label in sought}) == 1 else ():

@@ -13,7 +13,7 @@ from graphfix.results import GraphfixError
 from graphfix.results.error_texts import hint
 from graphfix.targets import files as target_files
 from graphfix.targets.registry import REWRITES, TARGETS
-from graphfix.targets.target import MOVEMENT, Target, named, page
+from graphfix.targets.target import MOVEMENT, Target, page, target_of
 
 
 def explain(topic: str, rewrites: Sequence[object] = ()) -> str:
@@ -27,7 +27,7 @@ def explain(topic: str, rewrites: Sequence[object] = ()) -> str:
 
         return _page(next(flat(of_graphfix.steps({topic}))))
     if topic.lower() in TARGETS:
-        target = named(topic.lower())
+        target = target_of(topic.lower())
         return f"{page(target.name)}\n{_tables(target)}"
     code = pages.code_named(topic) or topic.upper()
     if code in pages.codes():
@@ -37,8 +37,8 @@ def explain(topic: str, rewrites: Sequence[object] = ()) -> str:
         return _page(next(flat((installed.step,))))
     file = "; a target file is shown by --target-file" if topic.endswith(".toml") else ""
     titles = (word for code in pages.codes() for word in pages.title(code).split())
-    known = (*REWRITES, *titles, *TARGETS, *own_rewrites.names(owns))
-    how = file or hint(topic, known, "; `graphfix explain` lists them")
+    topics = (*REWRITES, *titles, *TARGETS, *own_rewrites.names(owns))
+    how = file or hint(topic, topics, "; `graphfix explain` lists them")
     raise GraphfixError(f"explain {topic}: no such rewrite, finding code or target{how}")
 
 

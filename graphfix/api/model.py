@@ -155,11 +155,11 @@ def name_of(model: Model) -> str:
 
 def written(model: Model, stack: ExitStack) -> Path:
     """Return a file with the model as it is now; `stack` deletes a temporary file."""
-    held = engine_model(model)
-    path = held.container.path
-    if path is not None and not held.changed:
+    engine_side = engine_model(model)
+    path = engine_side.container.path
+    if path is not None and not engine_side.changed:
         return path
-    path = sources.temporary(stack, held.data_folder)
+    path = sources.temporary(stack, engine_side.data_folder)
     with sources.naming({sources.NO_NAME: name_of(model)}):
-        held.save(path)
+        engine_side.save(path)
     return path

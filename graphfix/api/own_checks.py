@@ -64,9 +64,9 @@ def _wrong_on(on: object) -> Iterator[str]:
             yield f"ON holds {shown(each)}; {how}"
             return
         domain, op = each
-        known = {"": OPERATORS["onnx"], TFLITE: OPERATORS["tflite"]}.get(domain)
-        if known is not None and op not in known:
-            yield f"ON holds {shown(each)}, and there is no such operator{hint(op, known)}"
+        operators = {"": OPERATORS["onnx"], TFLITE: OPERATORS["tflite"]}.get(domain)
+        if operators is not None and op not in operators:
+            yield f"ON holds {shown(each)}, and there is no such operator{hint(op, operators)}"
 
 
 class _Fault(Exception):  # noqa: N818 -- what is wrong with an edit, as the rest of a sentence

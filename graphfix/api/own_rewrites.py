@@ -83,10 +83,10 @@ def steps(request: Request, policy: Policy) -> tuple[Step, ...]:
     owns = load(request.rewrites)
     check_names(owns, (*request.only, *request.skip))
     wanted = set(request.only or (*request.goal.rewrites, *names(owns))) - {*request.skip, *policy.left_out}
-    return chosen(placed(rewrites.ALL, owns), wanted) if owns else rewrites.steps(wanted)
+    return chosen(in_order(rewrites.ALL, owns), wanted) if owns else rewrites.steps(wanted)
 
 
-def placed(steps: Sequence[Step], owns: Sequence[Own]) -> Iterator[Step]:
+def in_order(steps: Sequence[Step], owns: Sequence[Own]) -> Iterator[Step]:
     """The steps, with those of the user's own where they run; beside a group where its rewrites repeat."""
     for step in steps:
         names = {each.name for each in flat((step,))}
@@ -113,10 +113,10 @@ def find(owns: Sequence[Own], topic: str) -> Rewrite | ModelRewrite | None:
 
 def check_names(owns: Sequence[Own], chosen: Sequence[str]) -> None:
     """Raise GraphfixError for a name to choose by that no rewrite has."""
-    known = (*REWRITES, *names(owns))
+    rewrite_names = (*REWRITES, *names(owns))
     for name in chosen:
-        if name not in known:
-            how = hint(name, known, "; `graphfix explain` lists them")
+        if name not in rewrite_names:
+            how = hint(name, rewrite_names, "; `graphfix explain` lists them")
             raise GraphfixError(f"{name!r} is no rewrite{how}")
 
 
@@ -177,8 +177,8 @@ def _of_text(text: object) -> Own:
         return _of_module(load_file(Path(text)), text)
     own = installed(text)
     if own is None:
-        known = sorted({entry.name for entry in _offered()})
-        how = hint(text, known, f"; installed: {', '.join(known) or 'none'}")
+        installed_names = sorted({entry.name for entry in _offered()})
+        how = hint(text, installed_names, f"; installed: {', '.join(installed_names) or 'none'}")
         raise GraphfixError(f"rewrites {text!r}: neither a Python file (NAME.py) nor an installed rewrite{how}")
     return own
 

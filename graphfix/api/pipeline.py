@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from graphfix import formats
 from graphfix.api import loading
-from graphfix.api.steps import Seconds, named, timed
+from graphfix.api.steps import Seconds, timed, with_path
 from graphfix.engine import binding
 from graphfix.engine import request as asked
 from graphfix.formats.neutral import publish
@@ -109,7 +109,7 @@ def _rewritten(
 ) -> Outcome:
     seconds: Seconds = {}
     model, sizes = _loaded(source, request, seconds, output)
-    with named(source), timed(seconds, "plan"):
+    with with_path(source), timed(seconds, "plan"):
         claims = _claims(model) if request.check_result else None
         report = _run(model, request, policy, steps, "changed")
         report.sites[:0] = loading.function_sites(source, request)
@@ -125,7 +125,7 @@ def _rewritten(
     with publish.scratch(output) as made:
         request.progress("writing the result")
         with timed(seconds, "write"):
-            made.extend(model.save(made[0], named=output.name))
+            made.extend(model.save(made[0], final_name=output.name))
         verdict = compare(source, made[0], request, seconds, sizes, claims, process)
         outcome = replace(outcome, verdict=verdict)
         if not _good_enough(verdict, request, changed=model.changed):
@@ -152,7 +152,7 @@ def plan_file(source: Path, output: Path | None, request: Request) -> Outcome:
     model, sizes = _loaded(source, request, seconds, output)
     if output is None:
         binding.demand_static(model, source, request)
-    with named(source), timed(seconds, "plan"):
+    with with_path(source), timed(seconds, "plan"):
         before = excerpt.snapshot(model.graphs) if request.diff else None
         report = _run(model, request, policy, steps, "changed")
         report.sites[:0] = loading.function_sites(source, request)
@@ -174,7 +174,7 @@ def check(source: Path, request: Request) -> Outcome:
     steps = _chosen(request, policy)
     seconds: Seconds = {}
     model, sizes = _loaded(source, request, seconds)
-    with named(source), timed(seconds, "plan"):
+    with with_path(source), timed(seconds, "plan"):
         report = _run(model, request, policy, steps, "found")
         report.sites[:0] = [*loading.function_sites(source, request), *binding.free_sites(model, request.goal)]
     outcome = _outcome("check", source, model, report, request, seconds, sizes)
@@ -200,7 +200,7 @@ def show(source: Path, request: Request, selection: NodeSelection) -> Listing:
     request.progress("reading the model")
     model = loading.shown(source, request)
     _note_name(source, model.format, request)
-    with named(source):
+    with with_path(source):
         return listing.listing(model, selection)
 
 

@@ -24,7 +24,7 @@ def timed(seconds: Seconds, step: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def named(path: Path) -> Iterator[None]:
+def with_path(path: Path) -> Iterator[None]:
     """Put the file's name in front of an error that does not have it."""
     try:
         yield

@@ -122,7 +122,7 @@ def _letter(pattern: str, at: int) -> tuple[str, int]:
 def _from(path: Path, folder: Path | None) -> list[str]:
     """The parts of a path, as they are named from a folder."""
     try:
-        named = os.path.relpath(path, folder if folder is not None else os.curdir)
+        relative = os.path.relpath(path, folder if folder is not None else os.curdir)
     except ValueError:  # on another drive
-        named = str(path.absolute())
-    return Path(named).as_posix().split("/")
+        relative = str(path.absolute())
+    return Path(relative).as_posix().split("/")

@@ -94,7 +94,7 @@ def batch_files(
     found = sources.models([str(each) for each in models], [Glob(str(each)) for each in exclude], str(output), command)
     here = jobs if client is None else 0
     orders = Orders(command, str(output), time_limit, memory_limit, again, here)
-    with _workers(orders, client, retries) as workers, scratch.held(str(output)):
+    with _workers(orders, client, retries) as workers, scratch.locked(str(output)):
         watch = _Watch(progress or silent, len(found))
         return list(running.run(orders.all_jobs(found, lambda _: request), workers, watch, lambda each: each.entry))
 

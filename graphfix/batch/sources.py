@@ -87,15 +87,15 @@ def _remote(source: str, exclude: Sequence[Glob], output: str) -> Iterator[Found
 def _named(source: str, output: str) -> tuple[list[Found], str]:
     """The models, and why there are none where one is needed."""
     if urls.split(source)[1]:  # a query may give access to one file, and to nothing else
-        if not (named := urls.file_name(source)):
+        if not (file_name := urls.file_name(source)):
             raise GraphfixError(f"{source}: neither its path nor its query names a file; name one")
-        return [(source, named)], ""
+        return [(source, file_name)], ""
     folder, name = addresses.parted(source)
     if name and folder.identity(name) is not None:
         return [(source, name)], ""
-    whole = remote.opened(source)
-    if whole.is_folder():
-        return _models_below(whole, Pattern((), "**", None), output), local_search.NO_MODEL
+    content = remote.opened(source)
+    if content.is_folder():
+        return _models_below(content, Pattern((), "**", None), output), local_search.NO_MODEL
     if globs.is_pattern(source):
         pattern = Pattern.of(source, source.split("/"))
         return _models_below(remote.opened("/".join((*pattern.folder, ""))), pattern, output), local_search.NOT_NAMED

@@ -142,7 +142,7 @@ def _of_copies(task: Task, early: EarlyRuns | None) -> Verdict:
     verdict = Verdict("undecided")
     if early is not None:
         early.drop()
-    if task.claims is not None and task.claims.named:
+    if task.claims is not None and task.claims.node_names:
         with _process(task, early) as child:
             verdict = by_runs(replace(task, copied=True, brief=True), child)
     return Verdict("undecided", reason=COPIED, load=Load(reason=COPIED), facts=verdict.facts, versions=verdict.versions)

@@ -90,9 +90,9 @@ def refuse_reports(options: Namespace, models: Sequence[Path], made: Path | None
     """
     from graphfix.formats.neutral import publish
 
-    named = {"the target file": "target_file", "the output": "output", "the second model": "after"}
-    named |= {"the baseline": "baseline"}
-    files = [(what, getattr(options, name, None)) for what, name in named.items()]
+    attributes = {"the target file": "target_file", "the output": "output", "the second model": "after"}
+    attributes |= {"the baseline": "baseline"}
+    files = [(what, getattr(options, name, None)) for what, name in attributes.items()]
     files.append(("the configuration", options.settings.file))
     files += [("the model", model) for model in models]
     files += [
@@ -161,7 +161,7 @@ def _lines(options: Namespace, outcome: Outcome, *, short: bool, is_piped: bool)
         return diff_lines(outcome, paint)
     if short:
         return [headline(outcome, paint)]
-    return [table(outcome, paint, whole=options.verbose, is_piped=is_piped)]
+    return [table(outcome, paint, is_complete=options.verbose, is_piped=is_piped)]
 
 
 def _kept_back(outcome: Outcome, options: Namespace) -> bool:

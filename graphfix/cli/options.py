@@ -30,8 +30,8 @@ class Parser(argparse.ArgumentParser):
             return
         from graphfix.results.error_texts import hint
 
-        known = list(map(str, action.choices))
-        how = hint(str(value), known, f"; choose from {', '.join(known)}")
+        choices = list(map(str, action.choices))
+        how = hint(str(value), choices, f"; choose from {', '.join(choices)}")
         raise argparse.ArgumentError(action, f"invalid choice: {value!r}{how}")
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
@@ -39,8 +39,8 @@ class Parser(argparse.ArgumentParser):
         from graphfix.results.error_texts import hint
 
         wrong = next((word.split("=")[0] for word in words if word.startswith("-")), "")
-        known = [name for name in self._option_string_actions if name.startswith("--")]
-        self.error(f"unrecognized arguments: {' '.join(words)}{hint(wrong, known)}")
+        option_names = [name for name in self._option_string_actions if name.startswith("--")]
+        self.error(f"unrecognized arguments: {' '.join(words)}{hint(wrong, option_names)}")
 
 
 class HelpText(argparse.RawDescriptionHelpFormatter):
@@ -153,9 +153,9 @@ def binding(command: Parser) -> None:
     """Offer what binds the inputs: sizes, and values."""
     group = command.add_argument_group("free dims and values")
     what = "bind a free dim: N=4, a range: N=2..64, TFLite: 'x[0]=4'"
-    repeatable(group, "--dim", "N=S", what, named("SIZE"), "dims")
+    repeatable(group, "--dim", "N=S", what, name_and_text("SIZE"), "dims")
     what = "bind the shape of an input: x=1,3,224,224; a scalar: sr="
-    repeatable(group, "--shape", "I=S,S,..", what, named("SIZES", least=0), "shapes")
+    repeatable(group, "--shape", "I=S,S,..", what, name_and_text("SIZES", least=0), "shapes")
     what = "equal sizes of inputs: batch=batch2, total=past+seq"
     repeatable(group, "--same", "A=B", what)
     group.add_argument(
@@ -170,7 +170,7 @@ def binding(command: Parser) -> None:
     what = "TFLite: the signature to use (default: the main subgraph)"
     group.add_argument("--signature", metavar="NAME", help=what)
     what = "make an input this constant: sr=16000, sizes=1,2,3"
-    repeatable(group, "--set", "I=V", what, named("VALUE"), "values")
+    repeatable(group, "--set", "I=V", what, name_and_text("VALUE"), "values")
     if command.prog.endswith((" fix", " tosa", " batch")):
         what = "remove the inputs that --set makes constant"
         group.add_argument("--drop-set-inputs", action="store_true", help=what)
@@ -273,7 +273,7 @@ def new_file(text: str) -> Path:
     return file_or_stream(text)
 
 
-def named(what: str, *, least: int = 1) -> Callable[[str], tuple[str, str]]:
+def name_and_text(what: str, *, least: int = 1) -> Callable[[str], tuple[str, str]]:
     """Return the type of `NAME=` and text, at least so long. The last `=` counts: names such as `ceil(T=2)` occur."""
 
     def pair(text: str) -> tuple[str, str]:

@@ -51,7 +51,7 @@ HELP = "help"
 
 def parser(asked: str | None = None) -> Parser:
     """Build the command line: all of it, or of the options only those of the command that is `asked`."""
-    whole = Parser(
+    full_parser = Parser(
         prog="graphfix",
         description="Make every implicit broadcast of an ONNX or TFLite model explicit, "
         "and show that nothing else changed.",
@@ -59,8 +59,8 @@ def parser(asked: str | None = None) -> Parser:
         formatter_class=HelpText,
         allow_abbrev=False,
     )
-    whole.add_argument("-V", "--version", action="version", version=f"graphfix {__version__}")
-    commands = whole.add_subparsers(prog="graphfix", dest="command", metavar="COMMAND")
+    full_parser.add_argument("-V", "--version", action="version", version=f"graphfix {__version__}")
+    commands = full_parser.add_subparsers(prog="graphfix", dest="command", metavar="COMMAND")
     everything = asked in (None, CONFIG)
     for name, (what, offer) in COMMANDS.items():
         command = commands.add_parser(
@@ -81,7 +81,7 @@ def parser(asked: str | None = None) -> Parser:
         config = commands.choices[CONFIG]
         for other in commands.choices.values():
             configuration.borrow(config, other)
-    return whole
+    return full_parser
 
 
 def usage(command: Parser) -> str:
@@ -100,9 +100,9 @@ def _metavar(argument: argparse.Action) -> str:
     return {"?": f"[{metavar}]", "+": f"{metavar} ..."}.get(str(argument.nargs), metavar)
 
 
-def commands_of(whole: argparse.ArgumentParser) -> Mapping[str, Parser]:
+def commands_of(full_parser: argparse.ArgumentParser) -> Mapping[str, Parser]:
     """The commands of the command line by name; argparse has no public way to list what it was told."""
-    (found,) = [each for each in whole._actions if isinstance(each, argparse._SubParsersAction)]  # noqa: SLF001
+    (found,) = [each for each in full_parser._actions if isinstance(each, argparse._SubParsersAction)]  # noqa: SLF001
     return found.choices
 
 
@@ -120,24 +120,24 @@ class Said(NamedTuple):
 def said(argv: Sequence[str]) -> Said:
     """Read a command line; only the options of its command are looked at. Ends the process for a wrong one."""
     argv = _with_command(argv)
-    whole = parser(next((word for word in argv if word in COMMANDS), ""))
-    commands = commands_of(whole)
+    full_parser = parser(next((word for word in argv if word in COMMANDS), ""))
+    commands = commands_of(full_parser)
     defaults: dict[str, dict[str, object]] = {}
     for name, command in commands.items():
         optional = [action for action in command._actions if action.option_strings]  # noqa: SLF001
         defaults[name] = {action.dest: action.default for action in optional if action.dest != "help"}
         for action in optional:
             action.default = argparse.SUPPRESS  # so that the namespace holds what is said, and nothing else
-    namespace, unknown = whole.parse_known_args(argv)
+    namespace, unknown = full_parser.parse_known_args(argv)
     given = vars(namespace)
     if given.get("command") is None:
-        whole.error(f"name a command: {', '.join(COMMANDS)}")
+        full_parser.error(f"name a command: {', '.join(COMMANDS)}")
     if unknown:
         _refuse_output(commands[given["command"]], unknown)
         _refuse_several(commands[given["command"]], given, unknown)
         commands[given["command"]].refuse(unknown)
     if given.get("quiet") and given.get("verbose"):
-        whole.error("-q/--quiet: not allowed with -v/--verbose")
+        full_parser.error("-q/--quiet: not allowed with -v/--verbose")
     name = given["command"]
     return Said(name, commands[name], defaults[name], given)
 

@@ -23,7 +23,7 @@ PATIENCE = 0.4
 
 
 @contextlib.contextmanager
-def told(start: float) -> Iterator[Progress]:
+def lines_of_progress(start: float) -> Iterator[Progress]:
     """A line for each step, with the seconds since the start; the time of a step is what lies between two lines."""
 
     def progress(text: str, done: int = 0, total: int = 0, /) -> None:

@@ -134,8 +134,8 @@ def completion_script(shell: str) -> str:
         import shtab
     except ImportError:
         raise GraphfixError("completion needs the package shtab: pip install shtab") from None
-    whole = parser()
-    every = (whole, *commands_of(whole).values())
+    full_parser = parser()
+    every = (full_parser, *commands_of(full_parser).values())
     for action in (action for command in every for action in command._actions):  # noqa: SLF001  # argparse lists them nowhere else
         if action.help:
             action.help = re.split(r"[:;(]", action.help)[0].strip()  # shells show it beside each word
@@ -145,7 +145,7 @@ def completion_script(shell: str) -> str:
             action.choices = registry.REWRITES
         if action.dest == "topic":
             action.choices = (*registry.REWRITES, *registry.TARGETS, *pages.codes())
-    text: str = shtab.complete(whole, shell)
+    text: str = shtab.complete(full_parser, shell)
     return text.rstrip("\n")
 
 

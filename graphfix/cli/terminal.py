@@ -104,8 +104,8 @@ def watched(options: Namespace, model: str) -> Iterator[Progress | None]:
     from graphfix.cli import progress
 
     if options.verbose:
-        with progress.told(time.monotonic()) as told:
-            yield told
+        with progress.lines_of_progress(time.monotonic()) as progress_lines:
+            yield progress_lines
     else:
         with progress.shown(model, color=paint(options.color, sys.stderr) is colour.coloured) as shown:
             yield shown

@@ -92,12 +92,12 @@ def with_defaults_named(verdict: Verdict, sizes: Sizes) -> Verdict:
     """Return the verdict with `, by default` instead of `, as asked for` behind sizes that were bound by default."""
     defaults = {line.removesuffix(BY_DEFAULT).replace(", ", ",") for line in sizes.by_default}
 
-    def named(text: str) -> str:
+    def input_name(text: str) -> str:
         claim = text.removesuffix(AS_ASKED)
         return f"{claim}{BY_DEFAULT}" if claim != text and claim.replace(", ", ",") in defaults else text
 
-    proof = verdict.proof and {**verdict.proof, "assumes": [named(text) for text in verdict.proof["assumes"]]}
-    return replace(verdict, assumes=tuple(map(named, verdict.assumes)), proof=proof)
+    proof = verdict.proof and {**verdict.proof, "assumes": [input_name(text) for text in verdict.proof["assumes"]]}
+    return replace(verdict, assumes=tuple(map(input_name, verdict.assumes)), proof=proof)
 
 
 # --- the sizes of a request -----------------------------------------------------------------------------------------
@@ -136,8 +136,10 @@ def defaults(model: Model) -> dict[str, list[int | None]]:
     batch, gets 1. A symbol that occurs several times has one default everywhere: the one of its first place. For the
     sizes that stay None, `api.default_sizes` searches numbers at which the model runs.
     """
-    known: dict[Parts, int] = {}
-    return {value.name: list(_by_default(model, value, known)) for value in free_inputs(model) if value.shape.ranked}
+    chosen_sizes: dict[Parts, int] = {}
+    return {
+        value.name: list(_by_default(model, value, chosen_sizes)) for value in free_inputs(model) if value.shape.ranked
+    }
 
 
 def stored_scalars(model: Model) -> dict[str, tuple[int, ...]]:
@@ -149,15 +151,15 @@ def stored_scalars(model: Model) -> dict[str, tuple[int, ...]]:
     return {value.name: () for value in values if model.example(value) is not None}
 
 
-def _by_default(model: Model, value: Value, known: dict[Parts, int]) -> Iterator[int | None]:
+def _by_default(model: Model, value: Value, chosen_sizes: dict[Parts, int]) -> Iterator[int | None]:
     example = model.example(value)
     for axis, size in enumerate(value.shape.dims):
         if isinstance(size, int):
             yield size
             continue
-        number = known.get(size.parts, example[axis] if example is not None else 1 if axis == 0 else None)
+        number = chosen_sizes.get(size.parts, example[axis] if example is not None else 1 if axis == 0 else None)
         if size.parts and number is not None:
-            known[size.parts] = number
+            chosen_sizes[size.parts] = number
         yield number
 
 

@@ -169,10 +169,10 @@ class _Names:
         sums = [size for size in meeting if isinstance(size, str) and re.fullmatch(SUM, size)]
         if len(totals) != 1 or len(sums) != 1 or len(meeting) != len(totals + sums):
             return None
-        named = re.findall(r"\{([^{}]*)\}", sums[0])
-        if not named or any(name not in self.labels or name == totals[0] for name in named):
+        size_names = re.findall(r"\{([^{}]*)\}", sums[0])
+        if not size_names or any(name not in self.labels or name == totals[0] for name in size_names):
             return None
-        ordered = [label for name, label in self.labels.items() for _ in range(named.count(name))]
+        ordered = [label for name, label in self.labels.items() for _ in range(size_names.count(name))]
         number = re.search(r"\d+$", sums[0])
         sizes = self.labels[totals[0]], "+".join([*ordered, *([number[0]] if number is not None else [])])
         return sizes, f"--same {shlex.quote('='.join(sizes))}"

@@ -50,8 +50,8 @@ class Plans:
 
         Called before another graph, or the same graph in a new view, is planned.
         """
-        for known in self._known.values():
-            known.applier, known.sites = None, ()
+        for plan in self._known.values():
+            plan.applier, plan.sites = None, ()
 
     def find(self, node: Node) -> Known | None:
         """Return the cached plan for a node that looks the same as an earlier one; None if there is none."""
@@ -67,10 +67,10 @@ class Plans:
         same = self._same.get(key)
         if same is not None:
             return same[0]
-        known = self._known.get(_looks(node))
-        if known is not None and len(self._same) < MOST:
-            self._same[key] = known, [None if value is None else value.shape for value in node.operands]
-        return known
+        plan = self._known.get(_looks(node))
+        if plan is not None and len(self._same) < MOST:
+            self._same[key] = plan, [None if value is None else value.shape for value in node.operands]
+        return plan
 
     def keep(self, node: Node, edits: Sequence[Edit]) -> None:
         """Cache the edits that were planned for a node, unless one of its operands is quantized in blocks."""

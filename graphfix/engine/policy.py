@@ -138,10 +138,12 @@ def _unless_lower(node: Node, edit: Edit) -> Edit:
     """Return the edit, or a finding instead of a stretch that would change a known rank."""
     if not (isinstance(edit, Stretch) and edit.to.ranked):
         return edit
-    rank, whole = node.operand(edit.operand).shape.rank, edit.to.rank
-    if rank == whole:
+    rank, new_rank = node.operand(edit.operand).shape.rank, edit.to.rank
+    if rank == new_rank:
         return edit
-    reason = f"its rank is {rank}, and the result has rank {whole}: it can be stretched after equalize-ranks lifts it"
+    reason = (
+        f"its rank is {rank}, and the result has rank {new_rank}: it can be stretched after equalize-ranks lifts it"
+    )
     return Leave(edit.operand, reason, edit.code, "left")
 
 
@@ -229,7 +231,7 @@ def _read_when_run(stretch: Stretch) -> Collection[int]:
     """Return the indices of the operands whose shapes a stretch reads at run time; empty if its sizes are numbers."""
     if stretch.to.static:
         return ()
-    parts = [part for whole in stretch.by for part in (whole if isinstance(whole, tuple) else (whole,))]
+    parts = [part for member in stretch.by for part in (member if isinstance(member, tuple) else (member,))]
     return {part[0] if isinstance(part, tuple) else part for part in parts}
 
 

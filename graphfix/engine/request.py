@@ -132,7 +132,7 @@ class Request:
             raise GraphfixError("target_file is an empty text; give the path of a TOML file, or None")
         if self.target_file is not None and self.target != "explicit":
             raise GraphfixError(f"{self.target_file}: a target file and target {self.target!r}: say one of them")
-        goal = targets.named(self.target) if self.target_file is None else _read(self.target_file)
+        goal = targets.target_of(self.target) if self.target_file is None else _read(self.target_file)
         object.__setattr__(self, "goal", goal)
 
     @property
@@ -347,12 +347,12 @@ def policy(request: Request) -> Policy:
     """
     from graphfix.engine.policy import EQUALIZE, FOLD, Policy
 
-    for given, known, what in (
+    for given, choices, what in (
         ("keep" if request.broadcasts is None else request.broadcasts, registry.BROADCASTS, "broadcasts"),
         (request.unknown, registry.UNKNOWN, "unknown"),
     ):
-        if given not in known:
-            raise GraphfixError(not_one_of(what, given, known))
+        if given not in choices:
+            raise GraphfixError(not_one_of(what, given, choices))
     target = request.goal
     if request.broadcasts not in (None, "keep") and not request.only and targets.MATERIALIZE not in target.rewrites:
         why = f"target {target.name} takes stretches out and makes none"

@@ -126,16 +126,16 @@ def _once_more(job: Job, rewrite: Rewrite | ModelRewrite) -> None:
     A site that the rewrite left alone before is not listed twice.
     """
     sites = job.report.sites
-    said, known = [site for site in sites if site.rewrite == rewrite.name and site.status != job.done], len(sites)
+    said, first_new = [site for site in sites if site.rewrite == rewrite.name and site.status != job.done], len(sites)
     job.model.renew()
     _rewrite(job, rewrite)
-    sites[known:] = [site for site in sites[known:] if site not in said]
+    sites[first_new:] = [site for site in sites[first_new:] if site not in said]
 
 
 def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite) -> None:
     """Apply one rewrite to every graph."""
     job.model.refresh()
-    names, known = job.labels.names(job.model.graphs), len(job.report.sites)
+    names, first_new = job.labels.names(job.model.graphs), len(job.report.sites)
     edits = job.report.rewrites[rewrite.name]
     if isinstance(rewrite, ModelRewrite):
         _together(job, rewrite)
@@ -143,7 +143,7 @@ def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite) -> None:
         _node_by_node(job, rewrite)
         if rewrite.source and job.report.rewrites[rewrite.name] > edits:
             job.model.renew()  # Nodes that the user's own rewrite inserted are made explicit like all other nodes.
-    job.labels.rename(job.report.sites, known, names)
+    job.labels.rename(job.report.sites, first_new, names)
 
 
 def _node_by_node(job: Job, rewrite: Rewrite) -> None:
@@ -155,10 +155,10 @@ def _node_by_node(job: Job, rewrite: Rewrite) -> None:
         # Edits of earlier nodes in the list may have changed this node, so it is read when its turn comes.
         for index, node in enumerate(graph.nodes):
             alike = by_looks and node.row is not None and index not in fusions
-            known = plans.find(node) if alike else None
-            if known is not None:
-                if known.edits:
-                    _as_known(job, rewrite, node, known)
+            shared_plan = plans.find(node) if alike else None
+            if shared_plan is not None:
+                if shared_plan.edits:
+                    _as_known(job, rewrite, node, shared_plan)
             elif rewrite.concerns(node) and not any(other.concerns(node) for other in others):
                 # The fusions were found before this rewrite changed the graph. Its edits end none of them.
                 plan = partial(job.policy.edits, rewrite, node, fusions.get(index))
@@ -170,7 +170,7 @@ def _node_by_node(job: Job, rewrite: Rewrite) -> None:
 def _ask(job: Job, limits: Questions) -> None:
     """List a site for each node that the target can't accept after all rewrites."""
     job.model.refresh()
-    names, known = job.labels.names(job.model.graphs), len(job.report.sites)
+    names, first_new = job.labels.names(job.model.graphs), len(job.report.sites)
     left_sites = [(site.graph, name, site) for name, site in job.report.sites.rows() if site.status == "left"]
     said = {(path, name) for path, name, site in left_sites if site.code == "GF305"}
     forms = {(path, name) for path, name, site in left_sites if site.rewrite in (TILES, RESHAPES)}
@@ -180,7 +180,7 @@ def _ask(job: Job, limits: Questions) -> None:
             if node.operands and where not in said:
                 found = [leave for leave in limits(node) if not (leave.code == "GF304" and where in forms)]
                 job.report.sites += kept(node, found, None)
-    job.labels.rename(job.report.sites, known, names)
+    job.labels.rename(job.report.sites, first_new, names)
 
 
 def _remembered(plans: Plans, node: Node, plan: Planned) -> Iterable[Edit]:
@@ -195,11 +195,11 @@ def _remembered(plans: Plans, node: Node, plan: Planned) -> Iterable[Edit]:
 
 
 def _by_itself(job: Job, rewrite: Rewrite, node: Node, plan: Planned) -> None:
-    known = len(job.report.sites)
+    first_new = len(job.report.sites)
     edits = _planned(job, rewrite, node, plan)
     met = meetings(node) if any(edit.code == CODE for edit in edits) else None  # its operands are not edited yet
     _apply(job, rewrite, node, edits)
-    new = job.report.sites[known:] if len(job.report.sites) > known else ()
+    new = job.report.sites[first_new:] if len(job.report.sites) > first_new else ()
     if any(site.code == CODE and site.status != "exempt" for site in new):
         job.seen.see(node, meetings(node) if met is None else met)
 
@@ -256,27 +256,27 @@ def _apply(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequenc
         _carry_out(job, rewrite, node, carried)
 
 
-def _as_known(job: Job, rewrite: Rewrite, node: Node, known: Known) -> None:
+def _as_known(job: Job, rewrite: Rewrite, node: Node, plan: Known) -> None:
     """Carry out a cached plan on a node that looks like an earlier one.
 
     Its sites are copies of the earlier node's sites.
     """
     model, sites, before = job.model, job.report.sites, node.operands
     size = model.added
-    if known.applier is None:
-        known.applier = model.applier(known.edits)
-    if known.meetings:
-        job.seen.see(node, known.meetings)
-    if _applied(job, rewrite, node, known.edits, known.applier) is None:
+    if plan.applier is None:
+        plan.applier = model.applier(plan.edits)
+    if plan.meetings:
+        job.seen.see(node, plan.meetings)
+    if _applied(job, rewrite, node, plan.edits, plan.applier) is None:
         return
-    if not known.sites:
-        said = [fields(edit, before, ()) for edit in known.edits]
-        known.sites = list(_sites(job, rewrite, node, known.edits, said))
+    if not plan.sites:
+        said = [fields(edit, before, ()) for edit in plan.edits]
+        plan.sites = list(_sites(job, rewrite, node, plan.edits, said))
     if model.added == size:
-        sites.alike(node.label, known.sites)
+        sites.alike(node.label, plan.sites)
     else:
-        sites.append(replace(known.sites[0], node=node.label, bytes=model.added - size))
-        sites.alike(node.label, known.sites[1:])
+        sites.append(replace(plan.sites[0], node=node.label, bytes=model.added - size))
+        sites.alike(node.label, plan.sites[1:])
 
 
 def _carry_out(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit]) -> None:

@@ -120,7 +120,7 @@ def unknown_operators(graphs: Sequence[Graph]) -> Iterator[str]:
 
     A call of one of the model's functions is not unknown.
     """
-    known = {(row.domain, row.op) for row in operators.rows()} | operators.NOT_BROADCASTING
+    known_operators = {(row.domain, row.op) for row in operators.rows()} | operators.NOT_BROADCASTING
     paths = {graph.path for graph in graphs}
     found = Counter(
         (standard(node.domain), node.op)
@@ -128,7 +128,7 @@ def unknown_operators(graphs: Sequence[Graph]) -> Iterator[str]:
         for node in graph.nodes
         if node.row is None and f"function {node.domain}.{node.op}" not in paths
     )
-    unknown = {operator: number for operator, number in found.items() if operator not in known}
+    unknown = {operator: number for operator, number in found.items() if operator not in known_operators}
     if not unknown:
         return
     number = sum(unknown.values())
@@ -145,7 +145,7 @@ class Labels:
 
     first: Sequence[Graph]
     began: Mapping[str, Sequence[Node]] = field(init=False)
-    known: dict[tuple[str, str], str] = field(default_factory=dict)
+    labels_by_node: dict[tuple[str, str], str] = field(default_factory=dict)
     """By graph and first result: the label of an unnamed node of the file."""
     latest: tuple[Graph | None, Names] = (None, {})
     """The main graph of the last view that was passed to `names`, and the names that were returned for it."""
@@ -163,7 +163,7 @@ class Labels:
         if main is self.first[0]:
             return None
         if self.latest[0] is not main:
-            self.known = self.known or {
+            self.labels_by_node = self.labels_by_node or {
                 (path, _result(node)): node.label
                 for path, nodes in self.began.items()
                 for node in reversed(nodes)
@@ -171,14 +171,15 @@ class Labels:
             }
             nodes = ((graph.path, node) for graph in graphs for node in graph.nodes if not node.name)
             called = {
-                (path, node.label): self.known.get((path, _result(node))) or _result(node) for path, node in nodes
+                (path, node.label): self.labels_by_node.get((path, _result(node))) or _result(node)
+                for path, node in nodes
             }
             self.latest = main, {key: name for key, name in called.items() if name != key[1]}
         return self.latest[1]
 
     def rename(self, sites: Sites, first: int, names: Names | None) -> None:
         """Rename the nodes in the sites from index `first` on to their names in the file."""
-        for at, label, site in sites.named("#", first):
+        for at, label, site in sites.with_mark("#", first):
             name = self._replaced(label, site) if names is None else names.get((site.graph, label))
             if name is not None:
                 sites.rename(at, name)

@@ -103,15 +103,17 @@ class Alignment:
         matrix = [
             size if isinstance(size, int) else (operand.index, batch + axis) for axis, size in enumerate(operand.matrix)
         ]
-        whole = [self._batch(axis) for axis in range(self.result.rank)]
-        known = [part for part in whole if part is not None]
-        if len(known) == len(whole):
-            yield (*known, *matrix)
+        batch_sizes = [self._batch(axis) for axis in range(self.result.rank)]
+        known_parts = [part for part in batch_sizes if part is not None]
+        if len(known_parts) == len(batch_sizes):
+            yield (*known_parts, *matrix)
             return
         for index, shape in self.others:
             if index != operand.index:
                 first = self.result.rank - shape.rank
-                parts = [_part(index, shape, axis - first) if part is None else part for axis, part in enumerate(whole)]
+                parts = [
+                    _part(index, shape, axis - first) if part is None else part for axis, part in enumerate(batch_sizes)
+                ]
                 yield (*parts, *matrix)
 
     def _batch(self, axis: int) -> int | AxisOf | None:
@@ -181,9 +183,9 @@ def align_at_run_time(node: Node) -> Alignment | None:
 
     None where all have one shape, whatever it is. Raises Undecided for a matrix product.
     """
-    whole = _among_unranked(node)
-    shapes = [operand.shape for operand in whole.operands]
-    return None if whole.result.parts and all(shape == whole.result for shape in shapes) else whole
+    result = _among_unranked(node)
+    shapes = [operand.shape for operand in result.operands]
+    return None if result.result.parts and all(shape == result.result for shape in shapes) else result
 
 
 RUN_TIME_SHAPES = frozenset({("", "Shape"), (TFLITE, "SHAPE"), (TFLITE, "BROADCAST_ARGS")})
@@ -219,8 +221,10 @@ def _among_unranked(node: Node) -> Alignment:
     if row.onto is not None:
         others = ((row.onto, node.operand(row.onto).shape),)
         pairs = [(operand, value) for operand, value in pairs if operand.index != row.onto]
-    whole = broadcast(*(value.shape for _, value in pairs), *(shape for _, shape in others))
-    return Alignment(tuple(BroadcastOperand(operand, value, value.shape) for operand, value in pairs), whole, 0, others)
+    result = broadcast(*(value.shape for _, value in pairs), *(shape for _, shape in others))
+    return Alignment(
+        tuple(BroadcastOperand(operand, value, value.shape) for operand, value in pairs), result, 0, others
+    )
 
 
 def over_limit(node: Node, alignment: Alignment) -> str | None:
@@ -281,9 +285,9 @@ def product_axes(node: Node) -> tuple[tuple[int, int], tuple[int, int]]:
 def _onto(pairs: list[tuple[Operand, Value]], result: Shape, node: Node, onto: By) -> Alignment:
     operands = tuple(BroadcastOperand(operand, value, value.ranked) for operand, value in pairs)
     for operand in operands:
-        whole = broadcast(operand.shape, result)
-        if whole.rank != result.rank or any(
-            _grows(have, want) for have, want in zip(result.dims, whole.dims, strict=True)
+        joint = broadcast(operand.shape, result)
+        if joint.rank != result.rank or any(
+            _grows(have, want) for have, want in zip(result.dims, joint.dims, strict=True)
         ):
             raise Undecided(f"{operand.shape} of '{operand.value.name}' does not broadcast onto {result} of {node.op}")
     return Alignment(operands, result, result.rank, (), onto)

@@ -160,8 +160,8 @@ def _behind_a_stretch(node: Node) -> Operands:
     if is_lift(node.operand(0)):
         return {0: behind}
     content = target.content
-    whole = content is not None and same_shape(broadcast(behind.shape, content), result.shape)
-    return {0: behind} if whole else {}
+    is_whole_result = content is not None and same_shape(broadcast(behind.shape, content), result.shape)
+    return {0: behind} if is_whole_result else {}
 
 
 def _chain(node: Node, before: Alignment, at: int) -> Sequence[Value]:

@@ -86,10 +86,10 @@ def _checks_less(before: Alignment, read: Operands) -> bool:
     """Return whether an operand that is broadcast onto a shape would no longer require one of its sizes."""
     rank = before.result.rank
     return any(
-        not (same(was, now) or same_shape(Shape((was,)), broadcast(Shape((now,)), Shape((whole,)))))
+        not (same(was, now) or same_shape(Shape((was,)), broadcast(Shape((now,)), Shape((full_size,)))))
         for operand in before.operands
         if operand.index in read
-        for was, now, whole in zip(
+        for was, now, full_size in zip(
             with_rank(operand.shape, rank).dims,
             with_rank(read[operand.index].ranked, rank).dims,
             before.result.dims,
@@ -154,5 +154,9 @@ def is_alone(value: Value) -> bool:
 
 def is_at_hand(value: Value) -> bool:
     """Return whether a value is a constant that can be written in another shape."""
-    held = constant(value)
-    return held is not None and held.repeats is not None and (held is value or is_alone(value))
+    stored_constant = constant(value)
+    return (
+        stored_constant is not None
+        and stored_constant.repeats is not None
+        and (stored_constant is value or is_alone(value))
+    )

@@ -213,10 +213,10 @@ class Model(Protocol):
     def refuse_output(self, path: Path) -> None:
         """Raise GraphfixError where writing to `path` would replace a file that the model itself needs."""
 
-    def save(self, path: str | Path, *, named: str = "") -> Sequence[Path]:
+    def save(self, path: str | Path, *, final_name: str = "") -> Sequence[Path]:
         """Write the model; what no edit names comes out as it went in. Return the data files made beside it.
 
-        Data files are called after the file, or after `named`, which is the name that the file gets later.
+        Data files are called after the file, or after `final_name`, which is the name that the file gets later.
         """
 
     def tobytes(self) -> bytes:

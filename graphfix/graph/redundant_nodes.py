@@ -258,10 +258,10 @@ def constant(value: Value | None) -> Value | None:
     node = value.producer
     if node is None or not (node.op == "DEQUANTIZE" or is_quantizer(node, DEQUANTIZE)):
         return None
-    held = node.operands[0] if node.operands else None
-    if held is None or held.kind != "constant" or held.scales > 1:
+    operand = node.operands[0] if node.operands else None
+    if operand is None or operand.kind != "constant" or operand.scales > 1:
         return None
-    return held if _has_one_scale(node) else None
+    return operand if _has_one_scale(node) else None
 
 
 def _keeps_axis(node: Node, to: Shape) -> bool:

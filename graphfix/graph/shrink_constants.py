@@ -37,9 +37,9 @@ def _smallest(node: Node, before: Alignment, value: Value, places: Sequence[int]
     """
     if node.row is not None and node.row.style == "matmul" and value.shape.ranked and value.shape.rank <= MATRIX:
         return None  # all of it is one matrix: its numbers, which may be many, need not be read
-    held = constant(value)
-    repeats = held.repeats if held is not None else None
-    if repeats is None or not value.shape.ranked or (held is not value and not is_alone(value)):
+    stored_constant = constant(value)
+    repeats = stored_constant.repeats if stored_constant is not None else None
+    if repeats is None or not value.shape.ranked or (stored_constant is not value and not is_alone(value)):
         return None
     if not before.rank and not _has_rank_beside(before, places, value.shape.rank):
         return None

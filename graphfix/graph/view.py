@@ -147,7 +147,7 @@ class Value:
         return repeats.number if repeats is not None else None
 
     @property
-    def known(self) -> tuple[Scalar, ...] | None:
+    def computed_elements(self) -> tuple[Scalar, ...] | None:
         """The elements of what a node computes, where they follow from constants and sizes that are numbers."""
         if self.kind == "constant" or not self.shape.static:
             return None
@@ -156,7 +156,7 @@ class Value:
     @property
     def elements(self) -> tuple[Scalar, ...] | None:
         """The elements as far as they are known before the model runs: those of a constant, or of what is computed."""
-        return self.literal if self.kind == "constant" else self.known
+        return self.literal if self.kind == "constant" else self.computed_elements
 
     @property
     def bounds(self) -> tuple[int, int] | None:

@@ -165,9 +165,9 @@ def shortened_inside(text: str, width: int) -> str:
 
 def _totals(listing: Listing) -> Iterator[str]:
     number = counted(listing.nodes, "node")
-    whole = number if listing.shown is None else f"{listing.shown} of {number} shown"
+    total = number if listing.shown is None else f"{listing.shown} of {number} shown"
     operators = ", ".join(f"{printable(name)} {many}" for name, many in listing.operators.items())
-    yield f"{whole}: {operators}" if operators else whole
+    yield f"{total}: {operators}" if operators else total
     parts = [
         f"{many} {what}"
         for many, what in (

@@ -14,24 +14,24 @@ def totals(entries: Sequence[Entry]) -> str:
     """The last line of a `check` of several models."""
     failed = sum(isinstance(entry, Failure) for entry in entries)
     found = sum(isinstance(entry, Outcome) and bool(findings(entry)) for entry in entries)
-    known = sum(entry.suppressed for entry in entries if isinstance(entry, Outcome))
+    suppressed = sum(entry.suppressed for entry in entries if isinstance(entry, Outcome))
     parts = [f"{len(entries) - failed - found} clean", f"{found} with findings"]
     parts += [f"{failed} could not be checked"] * bool(failed) + [
-        f"{counted(known, 'finding')} in the baseline"
-    ] * bool(known)
+        f"{counted(suppressed, 'finding')} in the baseline"
+    ] * bool(suppressed)
     return f"{counted(len(entries), 'model')}: {', '.join(parts)}"
 
 
 def advice(entries: Sequence[Entry]) -> str:
     """What a `check` with findings ends with: where to go from there; nothing where all is clean."""
-    named = [site for entry in entries if isinstance(entry, Outcome) for site in findings(entry)]
-    if not named:
+    shown_findings = [site for entry in entries if isinstance(entry, Outcome) for site in findings(entry)]
+    if not shown_findings:
         return ""
-    found = sum(site.status == "found" for site in named)
+    found = sum(site.status == "found" for site in shown_findings)
     fix = f"{counted(found, 'finding')} can be fixed: `graphfix fix MODEL -o OUT` with the same options; " * bool(found)
-    is_free = any(site.code == "GF302" and site.op == "input" for site in named)
+    is_free = any(site.code == "GF302" and site.op == "input" for site in shown_findings)
     bind = "`--bind-defaults` (or --dim, --shape) binds the free sizes; " * is_free
-    return f"{bind}{fix}`graphfix explain {named[0].code}` says what a code means"
+    return f"{bind}{fix}`graphfix explain {shown_findings[0].code}` says what a code means"
 
 
 def statistics(entries: Sequence[Entry]) -> str:

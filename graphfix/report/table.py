@@ -70,12 +70,12 @@ SHORT = Lengths(20, 6, 4, 5)
 WHOLE = Lengths(sys.maxsize, sys.maxsize, sys.maxsize, sys.maxsize, grouped=False)
 
 
-def table(outcome: Outcome, paint: Paint = plain, *, whole: bool = False, is_piped: bool = False) -> str:
-    """Return what a command did with one model, in lines. Long lists are cut unless `whole`.
+def table(outcome: Outcome, paint: Paint = plain, *, is_complete: bool = False, is_piped: bool = False) -> str:
+    """Return what a command did with one model, in lines. Long lists are cut unless `is_complete`.
 
     `is_piped`: the written model went to stdout.
     """
-    lengths = WHOLE if whole else SHORT
+    lengths = WHOLE if is_complete else SHORT
     alike = kinds(outcome.sites)
     lines = [headline(outcome, paint, alike)]
     proved_under = assumed(outcome)
@@ -120,8 +120,8 @@ def answer(outcome: Outcome, paint: Paint = plain, alike: Sequence[Kind] | None 
         case "verify":
             return _verdict(outcome, paint)
         case "check":
-            known = f", {outcome.suppressed} in the baseline" * bool(outcome.suppressed)
-            return f"{_coloured(_found(outcome), paint)}{_kept(outcome, alike)}{known}"
+            suppressed_text = f", {outcome.suppressed} in the baseline" * bool(outcome.suppressed)
+            return f"{_coloured(_found(outcome), paint)}{_kept(outcome, alike)}{suppressed_text}"
         case _:
             return f"{_made(outcome, done(alike))}{_kept(outcome, alike)}"
 
@@ -190,12 +190,12 @@ def _found(outcome: Outcome) -> str:
 
 def _is_of_the_target(outcome: Outcome) -> bool:
     """Whether all that a check names is what the target can't take."""
-    named = findings(outcome)
+    target_findings = findings(outcome)
     return (
-        bool(named)
+        bool(target_findings)
         and outcome.target is not None
-        and all(site.code in LIMITS for site in named)
-        and not any(site.status == "found" for site in named)
+        and all(site.code in LIMITS for site in target_findings)
+        and not any(site.status == "found" for site in target_findings)
     )
 
 
@@ -315,10 +315,10 @@ def number_of_nodes(kinds: Iterable[Kind]) -> int:
     return _distinct((site.graph, nodes) for site, nodes in kinds)
 
 
-def _distinct(named: Iterable[tuple[object, Sequence[str]]]) -> int:
+def _distinct(rows_by_kind: Iterable[tuple[object, Sequence[str]]]) -> int:
     """Return the number of pairs with different nodes or different places; no site object is created."""
     by_place: dict[object, list[Sequence[str]]] = {}
-    for place, nodes in named:
+    for place, nodes in rows_by_kind:
         by_place.setdefault(place, []).append(nodes)
     return sum(len(set[str]().union(*nodes)) for nodes in by_place.values())
 

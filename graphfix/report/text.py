@@ -85,8 +85,8 @@ def shape_text(shape: JsonShape) -> str:
 
 def node_text(site: Site) -> str:
     """`Add 'head/bias'`, `Add#3` for a node that the file gives no name; with the scope outside the main graph."""
-    named = printable(site.node if site.node.startswith(f"{site.op}#") else f"{site.op} '{site.node}'")
-    return named if site.graph == "main" else f"{named} in {printable(site.graph)}"
+    label = printable(site.node if site.node.startswith(f"{site.op}#") else f"{site.op} '{site.node}'")
+    return label if site.graph == "main" else f"{label} in {printable(site.graph)}"
 
 
 def operand_text(site: Site) -> str:

@@ -91,11 +91,11 @@ def _named(outcome: Outcome) -> str:
     """The findings of the fixed model that explain a refusal."""
     stoppers = [site for site in findings(outcome) if site.code in STOPPERS]
     stoppers = [site for site in stoppers if site.blocks] or stoppers
-    named = list(dict.fromkeys(map(_finding, sorted(stoppers, key=lambda site: site.code, reverse=True))))
-    if not named:
+    finding_texts = list(dict.fromkeys(map(_finding, sorted(stoppers, key=lambda site: site.code, reverse=True))))
+    if not finding_texts:
         return ""
-    more = f", and {len(named) - SHOWN // 2} more" if len(named) > SHOWN // 2 else ""
-    return f"; named beforehand: {'; '.join(named[: SHOWN // 2])}{more}"
+    more = f", and {len(finding_texts) - SHOWN // 2} more" if len(finding_texts) > SHOWN // 2 else ""
+    return f"; named beforehand: {'; '.join(finding_texts[: SHOWN // 2])}{more}"
 
 
 def _finding(site: Site) -> str:

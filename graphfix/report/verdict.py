@@ -148,11 +148,11 @@ def _agreement(verdict: Verdict) -> str:
     deciding = [run for run in verdict.runs if run.optimizations == "off" and run.status == "equal"]
     outputs = max((run.outputs for run in deciding), default=0)
     runtimes = {name: version for name, version in verdict.versions.items() if name not in LIBRARIES}
-    named = [f"{name} {version}" for name, version in (runtimes or verdict.versions).items()]
+    runtime_versions = [f"{name} {version}" for name, version in (runtimes or verdict.versions).items()]
     bits = "" if verdict.reason else " bit-equal"
     agreed = f"{counted(outputs, 'output')}{bits} over {_extent(verdict.runs)}"
     reason = f"; {printable(verdict.reason)}" if verdict.reason else ""
-    return f"{agreed} ({', '.join([*named, f'seed {verdict.seed}'])}){reason}"
+    return f"{agreed} ({', '.join([*runtime_versions, f'seed {verdict.seed}'])}){reason}"
 
 
 def _extent(runs: Sequence[Run]) -> str:

@@ -102,14 +102,14 @@ class Claims:
     """The stored sizes and shapes that are believed. The runs evaluate and compare each of them."""
 
     @property
-    def named(self) -> Collection[str]:
+    def node_names(self) -> Collection[str]:
         """The values of the main graph that are to be observed."""
         return {**dict.fromkeys(self.values), **dict.fromkeys(stored.value for stored in self.believed)}
 
     @property
     def count(self) -> int:
         """The number of values with a claim."""
-        return len(self.named) + self.elsewhere
+        return len(self.node_names) + self.elsewhere
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,31 +17,31 @@ def shown(value: object) -> str:
     return text if len(text) <= LETTERS else f"{text[:LETTERS]} .."
 
 
-def hint(name: str, known: Collection[str], otherwise: str = "") -> str:
+def hint(name: str, known_names: Collection[str], otherwise: str = "") -> str:
     """Return `; did you mean 'ADD'?`, with up to three known names that are near; `otherwise`, where none is."""
     from difflib import get_close_matches  # it takes longer to import than all that is asked without a mistake
 
-    folded = {each.casefold(): each for each in sorted(known, reverse=True)}
+    folded = {each.casefold(): each for each in sorted(known_names, reverse=True)}
     near = [folded[each] for each in get_close_matches(name.casefold(), folded, n=3)]
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else otherwise
 
 
-def no_input(name: str, known: Collection[str]) -> str:
-    """Return the error for an unknown name of an input; `known` are the names of the model's inputs."""
-    return f"there is no input '{name}'{_among('inputs', name, known)}"
+def no_input(name: str, known_names: Collection[str]) -> str:
+    """Return the error for an unknown name of an input; `known_names` are the names of the model's inputs."""
+    return f"there is no input '{name}'{_among('inputs', name, known_names)}"
 
 
-def no_dim(name: str, known: Collection[str]) -> str:
-    """Return the error for an unknown name of a dim; `known` are the names of the free dims of the model's inputs."""
-    return f"no input has a dim of that name{_among('free', name, known)}"
+def no_dim(name: str, known_names: Collection[str]) -> str:
+    """Return the error for an unknown name of a dim; `known_names` are the names of the free dims of the model's inputs."""
+    return f"no input has a dim of that name{_among('free', name, known_names)}"
 
 
-def _among(what: str, name: str, known: Collection[str]) -> str:
+def _among(what: str, name: str, known_names: Collection[str]) -> str:
     """Return `; did you mean 'batch'? WHAT: batch, sequence`; the question only if a known name is near."""
-    near = hint(name, known)
-    return f"{f'{near} ' if near else '; '}{what}: {', '.join(known) or 'none'}"
+    near = hint(name, known_names)
+    return f"{f'{near} ' if near else '; '}{what}: {', '.join(known_names) or 'none'}"
 
 
-def not_one_of(what: str, name: object, known: Collection[str]) -> str:
+def not_one_of(what: str, name: object, known_names: Collection[str]) -> str:
     """Return `WHAT 'NAME' is not one of ...`, with the known names and a hint at those that are near."""
-    return f"{what} {name!r} is not one of {', '.join(known)}{hint(str(name), known)}"
+    return f"{what} {name!r} is not one of {', '.join(known_names)}{hint(str(name), known_names)}"

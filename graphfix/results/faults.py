@@ -31,8 +31,8 @@ class Fault:
             return error.fault
         text = " ".join(str(error).split())
         text = text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
-        named = f"{type(error).__name__}: {text}" if text else type(error).__name__
-        return cls(_place(error), named, "".join(traceback.format_exception(error)))
+        error_text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        return cls(_place(error), error_text, "".join(traceback.format_exception(error)))
 
     @property
     def line(self) -> str:

@@ -54,10 +54,10 @@ else:
 def _later(cls: type, name: str, compiled: Callable[[type], Method]) -> Method:
     """A method whose first call puts the compiled one in its place; two threads that do so put in the same."""
 
-    def first(self: object, *arguments: object, **named: object) -> object:
+    def first(self: object, *arguments: object, **keywords: object) -> object:
         method = compiled(cls)
         setattr(cls, name, method)
-        return method(self, *arguments, **named)
+        return method(self, *arguments, **keywords)
 
     return first
 
@@ -69,11 +69,11 @@ def _init(cls: Any) -> Method:  # noqa: ANN401
     """Set each field: in a frozen record, which refuses all other ways, through its slot."""
     fields, frozen = dataclasses.fields(cls), cls.__dataclass_params__.frozen
     parameters, lines = ["self"], []
-    known: dict[str, object] = {"__missing": MISSING}
+    namespace: dict[str, object] = {"__missing": MISSING}
     for each in fields:
         name, default = each.name, f"__default_{each.name}"
-        known |= {default: each.default, f"__new_{name}": each.default_factory}
-        known[f"__set_{name}"] = vars(cls)[name].__set__
+        namespace |= {default: each.default, f"__new_{name}": each.default_factory}
+        namespace[f"__set_{name}"] = vars(cls)[name].__set__
         optional = each.default is not MISSING or each.default_factory is not MISSING
         if each.init:
             parameters.append(f"{name}={default}" if optional else name)
@@ -84,7 +84,7 @@ def _init(cls: Any) -> Method:  # noqa: ANN401
             lines.append(f"__set_{name}(self, {value})" if frozen else f"self.{name} = {value}")
     parameters[1:1] = ["*"] * any(each.kw_only for each in fields)
     lines += ["self.__post_init__()"] * hasattr(cls, "__post_init__")
-    return _compiled(cls, "__init__", parameters, lines or ["pass"], known)
+    return _compiled(cls, "__init__", parameters, lines or ["pass"], namespace)
 
 
 def _eq(cls: type) -> Method:
@@ -103,9 +103,9 @@ def _compared(record: str, cls: Any) -> str:  # noqa: ANN401
 
 
 def _compiled(
-    cls: type, name: str, parameters: Iterable[str], lines: Iterable[str], known: Mapping[str, object]
+    cls: type, name: str, parameters: Iterable[str], lines: Iterable[str], namespace: Mapping[str, object]
 ) -> Method:
-    scope: dict[str, Any] = {"__name__": cls.__module__, **known}
+    scope: dict[str, Any] = {"__name__": cls.__module__, **namespace}
     body = "".join(f" {line}\n" for line in lines)
     exec(f"def {name}({', '.join(parameters)}):\n{body}", scope)  # noqa: S102 -- as the standard library does it
     method: Method = scope[name]

@@ -38,7 +38,7 @@ class Sites(MutableSequence[Site]):
         """Each site's node, and a site that differs from it in the node at most."""
         return zip(self._nodes[first:], self._sites[first:], strict=True)
 
-    def named(self, mark: str, first: int) -> Iterator[tuple[int, str, Site]]:
+    def with_mark(self, mark: str, first: int) -> Iterator[tuple[int, str, Site]]:
         """Of the sites from `first` on whose node has the mark in its name: where it stands, and its row."""
         places = [at for at, node in enumerate(self._nodes[first:], first) if mark in node]
         return ((at, self._nodes[at], self._sites[at]) for at in places)

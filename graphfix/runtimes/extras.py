@@ -47,8 +47,8 @@ def install_command(extra: str) -> str:
         command = f"pip install -e {shlex.quote(f'{ROOT}[{extra}]')}"
     else:
         origin = _origin()
-        named = f"graphfix[{extra}] @ {origin}" if origin else f"graphfix[{extra}]"
-        command = f"pip install '{named}'"
+        requirement = f"graphfix[{extra}] @ {origin}" if origin else f"graphfix[{extra}]"
+        command = f"pip install '{requirement}'"
     return f"{command}{f' {DOWNGRADES[extra]}' if extra in DOWNGRADES else ''}"
 
 

@@ -201,8 +201,8 @@ def _complaint(line: str) -> str:
     if error is None:
         assertion = _ASSERTION.search(line) or _MET.fullmatch(line.strip())
         return one_line(assertion[0]) if assertion else ""
-    placed = _PLACED.match(error["what"])
-    where, what = (placed["where"], placed["what"]) if placed else (error["where"], error["what"])
+    match = _PLACED.match(error["what"])
+    where, what = (match["where"], match["what"]) if match else (error["where"], error["what"])
     operator = _OPERATOR.match(what)
     text = one_line(f"{operator['name']}: {operator['what']}" if operator else what)
     place = _QUOTED.match(where)
@@ -235,7 +235,7 @@ def _operators(listing: Path) -> dict[str, int]:
             match = _LISTED.match(line)
             if match is None:
                 continue
-            named = _CUSTOM.search(line) if match[1] == "tosa.custom" else None
-            name = f"{match[1]}:{named[1]}" if named else match[1]
+            custom = _CUSTOM.search(line) if match[1] == "tosa.custom" else None
+            name = f"{match[1]}:{custom[1]}" if custom else match[1]
             found[name] = found.get(name, 0) + 1
     return found

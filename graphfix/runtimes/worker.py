@@ -203,9 +203,9 @@ def _diagnosed(diagnostics: Iterable[Any]) -> str:
     for diagnostic in diagnostics:
         message = diagnostic.message[:_LONGEST_MESSAGE]
         illegal = _ILLEGAL.match(message)
-        named = _ONNX_NAME.search(message)
+        match = _ONNX_NAME.search(message)
         if illegal is not None:
-            message = f"failed to legalize {named[1] if named else illegal['op']}"
+            message = f"failed to legalize {match[1] if match else illegal['op']}"
         place = _PLACE.match(str(diagnostic.location)[:_LONGEST_MESSAGE])
         return f"{message} at '{place[1]}'" if place and place[1] else message
     return ""

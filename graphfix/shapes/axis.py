@@ -29,21 +29,21 @@ def broadcast_sizes(sizes: Sequence[Size]) -> Size:
 
     Takes simplified sizes, as the axes of a shape are; returns INVALID_SIZE when they cannot agree.
     """
-    known = 1
+    agreed = 1
     dims: list[Dim] = []
     for size in sizes:
         if not isinstance(size, int):
             dims.append(size)
-        elif size not in (1, known):
-            if known != 1:
+        elif size not in (1, agreed):
+            if agreed != 1:
                 return INVALID_SIZE
-            known = size
+            agreed = size
     if not dims:
-        return known
+        return agreed
     unified = _unified(dims) if len(dims) > 1 else dims
     if len(unified) < len(dims):  # one name twice: the ranges of its mentions may have met in a point
-        return broadcast_sizes([known, *unified])
-    return _broadcast_dims(dims) if known == 1 else _under(dims, known)
+        return broadcast_sizes([agreed, *unified])
+    return _broadcast_dims(dims) if agreed == 1 else _under(dims, agreed)
 
 
 def _under(dims: Sequence[Dim], size: int) -> Size:

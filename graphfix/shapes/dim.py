@@ -78,17 +78,17 @@ class Shape:
 
     def __post_init__(self) -> None:
         axes = self.axes or ()
-        static = named = self.axes is not None
+        static = has_names = self.axes is not None
         for size in axes:
             if isinstance(size, int):
                 if size < 0:
                     break
             elif size.hi is None or size.hi > size.lo:
-                static, named = False, named and bool(size.parts)
+                static, has_names = False, has_names and bool(size.parts)
             else:
                 break
         else:  # nothing to simplify: nearly always
-            self._tell(static=static, named=named)
+            self._tell(static=static, has_names=has_names)
             return
         if any(isinstance(size, int) and size < 0 for size in axes):
             raise ValueError(f"a dim is at least 0: {list(map(str, axes))}")
@@ -97,12 +97,12 @@ class Shape:
         object.__setattr__(self, "axes", axes if valid else None)
         object.__setattr__(self, "valid", valid)
         sizes = [size for size in axes if not isinstance(size, int)]
-        self._tell(static=valid and not sizes, named=valid and all(size.parts for size in sizes))
+        self._tell(static=valid and not sizes, has_names=valid and all(size.parts for size in sizes))
 
-    def _tell(self, *, static: bool, named: bool) -> None:
+    def _tell(self, *, static: bool, has_names: bool) -> None:
         """Note what is asked of every shape many times."""
         object.__setattr__(self, "static", static)
-        object.__setattr__(self, "named", named)
+        object.__setattr__(self, "named", has_names)
 
     @property
     def ranked(self) -> bool:

@@ -62,13 +62,13 @@ class NameTable:
         joined = self._joined(polynomial, by)
         if joined is not None:
             return self.floor(*joined)
-        whole, rest = poly.divided(polynomial, by)
+        quotient, rest = poly.divided(polynomial, by)
         if poly.constant(rest) is not None:  # below `by`: nothing is left of it
-            return whole
+            return quotient
         shared = gcd(poly.common_factor(rest), by)
         if shared > 1:  # floor((c P + k) / (c n)) is floor((P + floor(k / c)) / n)
-            return poly.added(whole, self.floor(poly.divided(rest, shared)[0], by // shared))
-        return poly.added(whole, self._smaller_form(rest, by))
+            return poly.added(quotient, self.floor(poly.divided(rest, shared)[0], by // shared))
+        return poly.added(quotient, self._smaller_form(rest, by))
 
     def _smaller_form(self, polynomial: Polynomial, by: int) -> Polynomial:
         """The form with the smaller coefficients: floor(P / n) is -floor((n - 1 - P) / n)."""
@@ -227,17 +227,17 @@ class NameTable:
     def one(self, polynomial: Polynomial) -> Parts | None:
         """Where it is 1: never (None), wherever and only where a name is (its name), else by itself (())."""
         low, high = self.interval(polynomial)
-        named: Parts | None = None
+        named_parts: Parts | None = None
         for case in self._cases(polynomial):
             bare, factor = poly.bare_name(case), poly.common_factor(case)
             if (1 - poly.number_in(case)) % factor if factor else poly.constant(case) != 1:
                 continue  # all that it can be differs from 1
-            if bare is None or named not in (None, bare):
+            if bare is None or named_parts not in (None, bare):
                 return ()
-            named = bare
-        if named is None or not low <= 1 <= high:
+            named_parts = bare
+        if named_parts is None or not low <= 1 <= high:
             return None
-        return named if self._at_one(polynomial, named) == 1 else ()
+        return named_parts if self._at_one(polynomial, named_parts) == 1 else ()
 
     def _at_one(self, polynomial: Polynomial, name: Parts) -> int | None:
         """What it is where a size is 1; None where that depends on others."""

@@ -119,8 +119,8 @@ def names(polynomial: Polynomial) -> list[Parts]:
 
 def divided(polynomial: Polynomial, by: int) -> tuple[Polynomial, Polynomial]:
     """What a number divides whatever the names are, and the rest: coefficients from 0 up to below the number."""
-    whole = tuple([(monomial, factor // by) for monomial, factor in polynomial if factor // by])
-    return whole, tuple([(monomial, factor % by) for monomial, factor in polynomial if factor % by])
+    quotient = tuple([(monomial, factor // by) for monomial, factor in polynomial if factor // by])
+    return quotient, tuple([(monomial, factor % by) for monomial, factor in polynomial if factor % by])
 
 
 def quotient(dividend: Polynomial, divisor: Polynomial) -> Polynomial | None:

@@ -149,8 +149,8 @@ def stretches(shapes: Sequence[Shape], operand: int) -> tuple[Certainty, ...]:
     Raises Undecided when an operand is unranked (unless all have one name: then (), nothing stretches), and
     Incompatible when the shapes do not broadcast.
     """
-    named = shapes[operand].parts
-    if named and all(shape.parts == named for shape in shapes):
+    size_name = shapes[operand].parts
+    if size_name and all(shape.parts == size_name for shape in shapes):
         return ()
     every = tuple([shape.dims for shape in shapes])
     _checked(_broadcast_axes(every), shapes)

@@ -98,7 +98,7 @@ class Terms:
         return self._once(
             "floordiv",
             (a, by, plus),
-            lambda whole, *_: self.names.floor(poly.added(whole, poly.number(plus)), by),
+            lambda quotient, *_: self.names.floor(poly.added(quotient, poly.number(plus)), by),
             lambda whole, *_: name_table.divided(whole[0] + plus, whole[1] + plus, by),
         )
 
@@ -127,12 +127,12 @@ class Terms:
                 divisor.append(size)
             else:
                 left.pop(match)
-        whole, by = self.mul(*left), self.mul(*divisor)
-        if isinstance(whole, int) and isinstance(by, int):
-            return whole // by if by and whole % by == 0 else UNKNOWN
+        dividend, by = self.mul(*left), self.mul(*divisor)
+        if isinstance(dividend, int) and isinstance(by, int):
+            return dividend // by if by and dividend % by == 0 else UNKNOWN
         if not isinstance(by, int):
-            return as_size(self.quotient(whole, by))
-        return as_size(self.floordiv(whole, by)) if by > 0 else UNKNOWN
+            return as_size(self.quotient(dividend, by))
+        return as_size(self.floordiv(dividend, by)) if by > 0 else UNKNOWN
 
     def mod(self, a: Size, by: Size) -> Size:
         """The rest of the quotient rounded down: it has the sign of the divisor."""

@@ -40,7 +40,7 @@ from graphfix.results.error_texts import hint, shown
 from graphfix.results.files import toml_files
 from graphfix.targets.operator_names import CUSTOM, OPERATORS, TYPES, Format
 from graphfix.targets.registry import BROADCASTS, REWRITES, TARGETS
-from graphfix.targets.target import MATERIALIZE, MOVEMENT, Target, moved_by, moving, named
+from graphfix.targets.target import MATERIALIZE, MOVEMENT, Target, moved_by, moving, target_of
 
 Table = Mapping[str, Any]
 Convert = Callable[[Any], Any]
@@ -60,7 +60,7 @@ def read(path: Path) -> Target:
 
 def _target(table: Table, stem: str) -> Target:
     top = _known(table, TOP, "")
-    base = named(top.pop("base", "explicit"))
+    base = target_of(top.pop("base", "explicit"))
     options, limits = _known(top.pop("options", {}), OPTIONS, "options."), top.pop("limits", {})
     limits = _known(limits, LIMITS, "limits.")
     name = top.setdefault("name", stem)
@@ -98,19 +98,19 @@ def _check_rewrites(added: tuple[str, ...], skipped: tuple[str, ...]) -> None:
 def _read_by(target: Target) -> Format | None:
     """The one format that has all of the operators; None where both have, or none has."""
     names = {name for name in (*(target.operators or ()), *target.not_supported) if not name.startswith(CUSTOM)}
-    formats = [format_ for format_, known in OPERATORS.items() if names and names <= known]
+    formats = [format_ for format_, operators in OPERATORS.items() if names and names <= operators]
     return formats[0] if len(formats) == 1 else None
 
 
 def _check_names(target: Target) -> None:
     """Raise ValueError for an operator or a type that the format, or neither of them, has."""
     whose = target.reads or "onnx or tflite"
-    for key, names, known in (
+    for key, names, known_names in (
         ("operators", target.operators, OPERATORS),
         ("not-supported", target.not_supported, OPERATORS),
         ("types", target.types, TYPES),
     ):
-        there = known[target.reads] if target.reads else frozenset[str]().union(*known.values())
+        there = known_names[target.reads] if target.reads else frozenset[str]().union(*known_names.values())
         other = next((name for name in sorted(names or ()) if name not in there and not name.startswith(CUSTOM)), None)
         if other is not None:
             what = "types" if key == "types" else "operators"
@@ -145,9 +145,9 @@ def _name(value: object) -> object:
     return value
 
 
-def _one_of(known: tuple[str, ...], value: object) -> object:
-    if value not in known:
-        raise ValueError(f"one of {', '.join(known)}")
+def _one_of(known_values: tuple[str, ...], value: object) -> object:
+    if value not in known_values:
+        raise ValueError(f"one of {', '.join(known_values)}")
     return value
 
 

@@ -77,8 +77,8 @@ def original(value: Value) -> Value:
 
 def value_text(value: Value) -> str:
     """Return `c[N,4]`, or `c[N,4] as [1,N,4]` if an edit lifted or stretched the value."""
-    named = original(value)
-    return str(value) if named is value else f"{named} as {str(value).removeprefix(value.name)}"
+    original_value = original(value)
+    return str(value) if original_value is value else f"{original_value} as {str(value).removeprefix(value.name)}"
 
 
 def moved_by(*operators: str) -> frozenset[str]:
@@ -98,7 +98,7 @@ def moving(rewrites: Iterable[str], movement: frozenset[str] | None) -> tuple[st
 
 
 @cache
-def named(name: str) -> Target:
+def target_of(name: str) -> Target:
     """Return the target of this name. Raises GraphfixError, which lists all names."""
     row: Target = _module(name).ROW
     return replace(row, name=name)

@@ -92,20 +92,20 @@ def agreement(done: Conversion, original: Path, fixed: Path, converted: Path, re
     values, done = binding.requested(original, request).values, replace(done, tolerance=TOLERANCE)
     with Child() as child, TemporaryDirectory() as folder:
         try:
-            known = (
+            original_facts = (
                 _tflite(child, original, fixed, values, Path(folder))
                 if format_of(fixed) == "tflite"
                 else _onnx(child, original, fixed, values, request.data_roots)
             )
-            return _compared(done, known, converted, _cases(known, request), request)
+            return _compared(done, original_facts, converted, _cases(original_facts, request), request)
         except RefusedError as error:
             return replace(done, status="not run", reason=str(error))
 
 
-def _cases(known: _Original, request: Request) -> list[Feeds]:
+def _cases(original: _Original, request: Request) -> list[Feeds]:
     if request.run_on:
-        return [known.model.given(path) for path in request.run_on]
-    return [uniform(known.model, request.seed + number) for number in range(RUNS)]
+        return [original.model.given(path) for path in request.run_on]
+    return [uniform(original.model, request.seed + number) for number in range(RUNS)]
 
 
 def uniform(model: StaticModel, seed: int) -> Feeds:
@@ -178,33 +178,33 @@ class _Run:
 
 
 def _compared(
-    done: Conversion, known: _Original, converted: Path, cases: Sequence[Feeds], request: Request
+    done: Conversion, original: _Original, converted: Path, cases: Sequence[Feeds], request: Request
 ) -> Conversion:
-    done = replace(done, runs=len(cases), beside=known.beside)
-    names, limits, progress = known.session.outputs, Limits(request.atol, request.rtol), request.progress
+    done = replace(done, runs=len(cases), beside=original.beside)
+    names, limits, progress = original.session.outputs, Limits(request.atol, request.rtol), request.progress
     worst = {name: _Worst() for name in names}
     runs: list[_Run] = []
     for number, feeds in enumerate(cases, 1):
-        progress(f"running {known.beside}", number - 1, len(cases))
-        wanted = known.as_computed(known.session.run(feeds))
+        progress(f"running {original.beside}", number - 1, len(cases))
+        wanted = original.as_computed(original.session.run(feeds))
         progress("running the TOSA reference model", number - 1, len(cases))
-        answer = tosa.run(converted, [np.asarray(feeds[name]) for name in known.model.arguments])
+        answer = tosa.run(converted, [np.asarray(feeds[name]) for name in original.model.arguments])
         if len(answer.outputs) != len(names):
             raise RefusedError(f"the TOSA file has {len(answer.outputs)} outputs, the original {len(names)}")
-        runs.append(_Run(feeds, [wanted], known.as_computed(answer.outputs)))
-        _judge(known, runs[-1:], limits, worst)
+        runs.append(_Run(feeds, [wanted], original.as_computed(answer.outputs)))
+        _judge(original, runs[-1:], limits, worst)
         numbers = [has_number(want) for want in wanted]
         for name, number_seen in zip(names, numbers, strict=True):
             worst[name].number = worst[name].number or number_seen
         # of seeded inputs of which the original makes nothing but NaN nothing is asked
         if answer.status == "unpredictable" and (request.run_on or any(numbers)):
             reason = _undefined(answer.reason)
-            return replace(done, status="unpredictable", reason=reason, gaps=_gaps(known, worst), runs=number)
+            return replace(done, status="unpredictable", reason=reason, gaps=_gaps(original, worst), runs=number)
     if any(not found.within for found in worst.values()):
-        worst = _beside_others(known, runs, limits, worst, progress)
+        worst = _beside_others(original, runs, limits, worst, progress)
     differing = [name for name, found in worst.items() if not found.within]
     unseen = only_nan([{name: found.number for name, found in worst.items()}])
-    done = replace(done, gaps=_gaps(known, worst))
+    done = replace(done, gaps=_gaps(original, worst))
     if differing:
         return replace(done, status="differs", reason=f"{_more_than(limits)}: {', '.join(differing)}; {_HINT}")
     if unseen:
@@ -225,22 +225,22 @@ def _more_than(limits: Limits) -> str:
     return f"differs by more than atol {limits.atol or 0:g}, rtol {limits.rtol or 0:g}"
 
 
-def _judge(known: _Original, runs: Sequence[_Run], limits: Limits, worst: Mapping[str, _Worst]) -> None:
+def _judge(original: _Original, runs: Sequence[_Run], limits: Limits, worst: Mapping[str, _Worst]) -> None:
     for run in runs:
         for at, found in enumerate(worst.values()):
             wanted = [outputs[at] for outputs in run.wanted]
-            found.widen(judged(wanted, run.got[at], limits, known.steps[at], found.apart))
+            found.widen(judged(wanted, run.got[at], limits, original.steps[at], found.apart))
 
 
 def _beside_others(
-    known: _Original, runs: Sequence[_Run], limits: Limits, worst: Mapping[str, _Worst], progress: Progress
+    original: _Original, runs: Sequence[_Run], limits: Limits, worst: Mapping[str, _Worst], progress: Progress
 ) -> dict[str, _Worst]:
     """Ask the runtime's other kernels for the same inputs, and judge all runs anew; a set that refuses says nothing."""
-    for load in known.others:
+    for load in original.others:
         progress("asking the runtime's other kernels")
         try:
             session = load()
-            answers = [known.as_computed(session.run(run.feeds)) for run in runs]
+            answers = [original.as_computed(session.run(run.feeds)) for run in runs]
         except RefusedError:
             continue
         for run, answer in zip(runs, answers, strict=True):
@@ -249,11 +249,11 @@ def _beside_others(
         name: _Worst(number=found.number, apart=Apart.of([[outputs[at] for outputs in run.wanted] for run in runs]))
         for at, (name, found) in enumerate(worst.items())
     }
-    _judge(known, runs, limits, again)
+    _judge(original, runs, limits, again)
     return again
 
 
-def _gaps(known: _Original, worst: Mapping[str, _Worst]) -> tuple[Gap, ...]:
+def _gaps(original: _Original, worst: Mapping[str, _Worst]) -> tuple[Gap, ...]:
     return tuple(
         Gap(
             name,
@@ -263,5 +263,5 @@ def _gaps(known: _Original, worst: Mapping[str, _Worst]) -> tuple[Gap, ...]:
             spread=None if found.apart is None else found.apart.largest,
             quanta=step and found.largest / step,
         )
-        for (name, found), step in zip(worst.items(), known.steps, strict=True)
+        for (name, found), step in zip(worst.items(), original.steps, strict=True)
     )

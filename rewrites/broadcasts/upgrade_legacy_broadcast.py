@@ -48,18 +48,18 @@ def _lifted(node: Node, index: int) -> Iterator[Edit]:
     channel = node.row.channel_axis if node.row is not None else None
     if node.op == "Gemm" or (channel is None and not node.attributes.get("broadcast")):
         return  # a Gemm's C follows numpy's rule already; without `broadcast` the shapes are equal
-    whole, part = node.operand(0).ranked.rank, node.operand(index).ranked.rank
-    axis = _axis(node, whole, part) if channel is None else min(channel, whole - part)
-    behind = whole - axis - part
+    rank, part = node.operand(0).ranked.rank, node.operand(index).ranked.rank
+    axis = _axis(node, rank, part) if channel is None else min(channel, rank - part)
+    behind = rank - axis - part
     if axis < 0 or behind < 0:
         raise Incompatible(f"{node.operand(index).shape} at axis {axis} of {node.operand(0).shape} does not broadcast")
-    axes = (*range(axis), *range(axis + part, whole))
+    axes = (*range(axis), *range(axis + part, rank))
     if behind:
         yield Lift(index, axes, CODE)
 
 
-def _axis(node: Node, whole: int, part: int) -> int:
+def _axis(node: Node, rank: int, part: int) -> int:
     axis = node.attributes.get("axis")
     if not isinstance(axis, int):
-        return whole - part
-    return axis + whole if axis < 0 else axis
+        return rank - part
+    return axis + rank if axis < 0 else axis

@@ -62,11 +62,11 @@ class Cell:
     """Of one step, at most."""
     step: Callable[[Step, States], States]
 
-    def weights(self, node: Node, whole: New, hidden: int) -> tuple[New, ...]:
+    def weights(self, node: Node, gate_weights: New, hidden: int) -> tuple[New, ...]:
         """The state's weights; in two where the reset gate of a GRU comes before the product."""
         if self is not CELLS["GRU"] or self.linear(node):
-            return (whole,)
-        return columns(whole, (1, hidden), hidden, 0, 2), columns(whole, (1, hidden), hidden, 2, 3)
+            return (gate_weights,)
+        return columns(gate_weights, (1, hidden), hidden, 0, 2), columns(gate_weights, (1, hidden), hidden, 2, 3)
 
     def linear(self, node: Node) -> bool:
         """Whether the reset gate of a GRU comes behind the product, so that the state's bias is added before it."""

@@ -51,8 +51,8 @@ class Recurrence:
         backwards = direction == 1 or self.node.attributes.get("direction") == "reverse"
         gates = cell.gates * self.hidden
         projected = self._projected(direction, gates, linear=cell.linear(self.node))
-        whole = transposed(self._part(R, direction), (1, self.hidden, gates))
-        weights = cell.weights(self.node, whole, self.hidden)
+        gate_weights = transposed(self._part(R, direction), (1, self.hidden, gates))
+        weights = cell.weights(self.node, gate_weights, self.hidden)
         bias = reshaped(self._bias(direction, gates, gates), (1, 1, gates)) if cell.linear(self.node) else None
         states = tuple(self._begun(at, direction) for at in self.initial)
         shape, outputs = (1, self.batch, self.hidden), list[Source]()

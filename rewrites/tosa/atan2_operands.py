@@ -22,10 +22,10 @@ CODE = "GF304"
 def plan(node: Node) -> Iterator[Edit]:
     """Lift and stretch each operand to the broadcast of both."""
     shapes = [node.operand(index).ranked for index in (0, 1)]
-    whole = broadcast(*shapes)
+    result_shape = broadcast(*shapes)
     for index, shape in enumerate(shapes):
-        missing = whole.rank - shape.rank
+        missing = result_shape.rank - shape.rank
         if missing:
             yield Lift(index, tuple(range(missing)), CODE)
-        if not same_shape(with_axes(shape, range(missing)), whole):
-            yield Stretch(index, (1 - index,), whole, CODE)
+        if not same_shape(with_axes(shape, range(missing)), result_shape):
+            yield Stretch(index, (1 - index,), result_shape, CODE)

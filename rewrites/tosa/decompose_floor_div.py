@@ -29,28 +29,28 @@ def plan(node: Node) -> Iterator[Edit]:
     if node.results[0] is None or node.operand(0).dtype != TYPE:
         return
     shapes = [node.operand(index).ranked for index in (0, 1)]
-    whole = broadcast(*shapes)
+    result_shape = broadcast(*shapes)
     for index, shape in enumerate(shapes):
-        if shape.rank < whole.rank:
-            yield Lift(index, tuple(range(whole.rank - shape.rank)), CODE)
-    quotient = New("DIV", (0, 1), whole, TYPE)
-    rest = New("SUB", (0, New("MUL", (quotient, 1), whole, TYPE)), whole, TYPE)
-    wrong = _wrong(node.operand(1), rest, whole)
+        if shape.rank < result_shape.rank:
+            yield Lift(index, tuple(range(result_shape.rank - shape.rank)), CODE)
+    quotient = New("DIV", (0, 1), result_shape, TYPE)
+    rest = New("SUB", (0, New("MUL", (quotient, 1), result_shape, TYPE)), result_shape, TYPE)
+    wrong = _wrong(node.operand(1), rest, result_shape)
     if node.op == "FLOOR_DIV":
-        less = New("SUB", (quotient, scalar(1, whole, TYPE)), whole, TYPE)
-        yield Replace(New("SELECT_V2", (wrong, less, quotient), whole, TYPE), CODE)
+        less = New("SUB", (quotient, scalar(1, result_shape, TYPE)), result_shape, TYPE)
+        yield Replace(New("SELECT_V2", (wrong, less, quotient), result_shape, TYPE), CODE)
     else:
-        more = New("ADD", (rest, 1), whole, TYPE)
-        yield Replace(New("SELECT_V2", (wrong, more, rest), whole, TYPE), CODE)
+        more = New("ADD", (rest, 1), result_shape, TYPE)
+        yield Replace(New("SELECT_V2", (wrong, more, rest), result_shape, TYPE), CODE)
 
 
-def _wrong(divisor: Value, rest: New, whole: Shape) -> New:
+def _wrong(divisor: Value, rest: New, result_shape: Shape) -> New:
     """Where the rest has another sign than the divisor."""
-    zero = scalar(0, whole, TYPE)
-    below, above = New("LESS", (rest, zero), whole, BOOL), New("GREATER", (rest, zero), whole, BOOL)
-    shape = with_axes(divisor.ranked, range(whole.rank - divisor.ranked.rank))
+    zero = scalar(0, result_shape, TYPE)
+    below, above = New("LESS", (rest, zero), result_shape, BOOL), New("GREATER", (rest, zero), result_shape, BOOL)
+    shape = with_axes(divisor.ranked, range(result_shape.rank - divisor.ranked.rank))
     signs = None if divisor.elements is None else tuple(int(number) < 0 for number in divisor.elements)
     if signs is not None and len(set(signs)) == 1:
         return above if signs[0] else below
     negative: Source = New("LESS", (1, zero), shape, BOOL) if signs is None else Numbers(signs, shape.numbers, BOOL)
-    return New("SELECT_V2", (negative, above, below), whole, BOOL)
+    return New("SELECT_V2", (negative, above, below), result_shape, BOOL)

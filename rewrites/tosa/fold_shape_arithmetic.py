@@ -35,5 +35,5 @@ def plan(node: Node) -> Iterator[Edit]:
     if node.graph.outer is not None or _is_by_itself(node):
         return
     used = [value for value in node.results if value is not None and value.is_used]
-    if used and all(value.known is not None for value in used):
+    if used and all(value.computed_elements is not None for value in used):
         yield Evaluate(CODE)

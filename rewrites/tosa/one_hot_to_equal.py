@@ -27,18 +27,18 @@ MOST = 4096
 
 def plan(node: Node) -> Iterator[Edit]:
     """Compare each index with the classes."""
-    indices, result, known = node.operand(0), node.results[0], node.operand(CLASSES).elements
-    if result is None or indices.dtype != INDEX or known is None or not indices.ranked.static:
+    indices, result, class_count = node.operand(0), node.results[0], node.operand(CLASSES).elements
+    if result is None or indices.dtype != INDEX or class_count is None or not indices.ranked.static:
         return
-    sizes, classes, axis = indices.shape.numbers, int(known[0]), node.attributes.get("axis", 0)
+    sizes, classes, axis = indices.shape.numbers, int(class_count[0]), node.attributes.get("axis", 0)
     if not 0 < classes <= MOST or 0 in sizes or not isinstance(axis, int):
         return
     place = len(sizes) if axis < 0 else axis
-    apart, whole = ((*sizes[:place], size, *sizes[place:]) for size in (1, classes))
+    apart, result_sizes = ((*sizes[:place], size, *sizes[place:]) for size in (1, classes))
     for operand in CHOICES:
         if node.operand(operand).ranked.rank == 0:
-            yield Lift(operand, tuple(range(len(whole))), CODE)
-    dims = tuple(classes if at == place else 1 for at in range(len(whole)))
+            yield Lift(operand, tuple(range(len(result_sizes))), CODE)
+    dims = tuple(classes if at == place else 1 for at in range(len(result_sizes)))
     numbers = Numbers(tuple(range(classes)), dims, INDEX)
-    equal = New("EQUAL", (reshape(node, 0, apart, INDEX), numbers), Shape(whole), "bool")
-    yield Replace(New("SELECT_V2", (equal, *CHOICES), Shape(whole), result.dtype), CODE)
+    equal = New("EQUAL", (reshape(node, 0, apart, INDEX), numbers), Shape(result_sizes), "bool")
+    yield Replace(New("SELECT_V2", (equal, *CHOICES), Shape(result_sizes), result.dtype), CODE)

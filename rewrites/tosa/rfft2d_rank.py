@@ -49,8 +49,8 @@ def plan(node: Node) -> Iterator[Edit]:
     parts = [New(op, (spectrum,), Shape(part), result.dtype) for op in PARTS[node.op]]
     made = parts[0] if len(parts) == 1 else _length(parts, Shape(part), result.dtype)
     inexact = None if len(parts) == 1 else INEXACT
-    whole = made if part == result.shape.numbers else reshape(node, made, result.shape.numbers, result.dtype)
-    yield Replace(whole, CODE, inexact)
+    result_value = made if part == result.shape.numbers else reshape(node, made, result.shape.numbers, result.dtype)
+    yield Replace(result_value, CODE, inexact)
 
 
 def _length(parts: list[New], shape: Shape, dtype: str) -> New:

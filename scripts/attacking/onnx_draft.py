@@ -72,7 +72,7 @@ class Draft:
         self.constants: list[TensorProto] = []
         self.feeds: list[Feed] = []
         self.values: list[Value] = []
-        self.known: dict[str, Value] = {}
+        self.value_table: dict[str, Value] = {}
         self.functions: list[Any] = []
         self.domains: dict[str, int] = {}
         self.stored: list[Any] = []
@@ -89,7 +89,7 @@ class Draft:
     def note(self, value: Value) -> Value:
         """Record a value, so that later nodes and mutations may use it."""
         self.values.append(value)
-        self.known[value.name] = value
+        self.value_table[value.name] = value
         return value
 
     def input(self, kind: str, shape: Shape, **more: Any) -> Value:  # noqa: ANN401 - fields of Feed
@@ -100,11 +100,11 @@ class Draft:
 
     def constant(self, array: np.ndarray | Sequence[int]) -> Value:
         """Add an initializer; a list is one of int64."""
-        held = np.asarray(array, np.int64) if isinstance(array, (list, tuple)) else array
+        as_array = np.asarray(array, np.int64) if isinstance(array, (list, tuple)) else array
         name = self.fresh("c")
-        self.constants.append(numpy_helper.from_array(held, name))
-        value = Value(name, "str" if held.dtype == object else held.dtype.name, held.shape)
-        self.known[name] = value
+        self.constants.append(numpy_helper.from_array(as_array, name))
+        value = Value(name, "str" if as_array.dtype == object else as_array.dtype.name, as_array.shape)
+        self.value_table[name] = value
         return value
 
     def weights(self, *shape: int, kind: str = "float32") -> Value:
@@ -156,7 +156,7 @@ class Draft:
         """Return an empty draft for a body of this graph, whose names differ from all names here."""
         inner = Draft(self.rng, self.opset)
         inner.fresh = self.fresh  # type: ignore[method-assign]
-        inner.known = self.known
+        inner.value_table = self.value_table
         inner.functions, inner.domains = self.functions, self.domains
         return inner
 
@@ -182,7 +182,7 @@ class Draft:
         made = [value for value in self.values if any(value.name in node.output for node in self.nodes)]
         ends = [value for value in made if value.name not in read]
         self.outputs = ends + [value for value in made if value.name in read and self.rng.random() < 0.1]
-        inputs = [self.known[feed.name] for feed in self.feeds]
+        inputs = [self.value_table[feed.name] for feed in self.feeds]
         graph = self.graph(inputs, self.outputs, "g", sizes=self.rng.random() < 0.5)
         imports = [helper.make_opsetid("", self.opset)]
         imports += [helper.make_opsetid(domain, version) for domain, version in self.domains.items()]

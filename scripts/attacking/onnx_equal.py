@@ -51,11 +51,11 @@ def places(
 ) -> list[tuple[GraphProto, int, int, Value]]:
     """Return the operands of known type and sizes that are accepted: graph, node, operand, value."""
     return [
-        (graph, at, place, draft.known[name])
+        (graph, at, place, draft.value_table[name])
         for graph in graphs(model.graph)
         for at, node in enumerate(graph.node)
         for place, name in enumerate(node.input)
-        if name in draft.known and accept(node, place, draft.known[name])
+        if name in draft.value_table and accept(node, place, draft.value_table[name])
     ]
 
 
@@ -86,7 +86,7 @@ def default_stated(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
         for graph in graphs(model.graph)
         for node in graph.node
         for name, value in DEFAULTS.get(node.op_type, {}).items()
-        if all(held.name != name for held in node.attribute)
+        if all(attribute.name != name for attribute in node.attribute)
     ]
     if draft.opset < AXES_ARE_OPERANDS or not found:
         return False
@@ -98,11 +98,11 @@ def default_stated(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 def axis_negative(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
     """Count an axis from the end."""
     found = [
-        (held, draft.known[node.input[0]].rank)
+        (attribute, draft.value_table[node.input[0]].rank)
         for node in model.graph.node
-        if node.op_type in NEGATIVE and node.input and node.input[0] in draft.known
-        for held in node.attribute
-        if held.name == "axis"
+        if node.op_type in NEGATIVE and node.input and node.input[0] in draft.value_table
+        for attribute in node.attribute
+        if attribute.name == "axis"
     ]
     if draft.opset < AXES_ARE_OPERANDS or not found:
         return False
@@ -141,9 +141,9 @@ def there_and_back(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 def _broadcasts(node: NodeProto, draft: Draft) -> tuple[int | str, ...] | None:
     shape: tuple[int | str, ...] | None = ()
     for name in node.input:
-        if name not in draft.known or shape is None:
+        if name not in draft.value_table or shape is None:
             return None
-        shape = meet(shape, draft.known[name].shape)
+        shape = meet(shape, draft.value_table[name].shape)
     return shape
 
 
@@ -191,7 +191,7 @@ def stretched(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
     graph, at, place, value = rng.choice(found)
     shape = _broadcasts(graph.node[at], draft) or ()
     result, target = draft.fresh("m"), draft.fresh("m")
-    full = [name for name in graph.node[at].input if draft.known[name].shape == shape]
+    full = [name for name in graph.node[at].input if draft.value_table[name].shape == shape]
     if all(isinstance(dim, int) for dim in shape):
         store(graph, target, np.array(shape, np.int64))
     elif full:
@@ -218,10 +218,10 @@ def identity(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 def constant_form(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
     """Turn an initializer into a Constant, or an initializer of numbers into one of raw bytes."""
-    held = [one for one in model.graph.initializer if one.data_type in (TensorProto.FLOAT, TensorProto.INT64)]
-    if not held:
+    initializers = [one for one in model.graph.initializer if one.data_type in (TensorProto.FLOAT, TensorProto.INT64)]
+    if not initializers:
         return False
-    tensor = rng.choice(held)
+    tensor = rng.choice(initializers)
     if rng.random() < 0.5:
         model.graph.node.insert(0, helper.make_node("Constant", [], [tensor.name], value=tensor))
         model.graph.initializer.remove(tensor)
@@ -244,10 +244,10 @@ def constant_stretched(model: ModelProto, draft: Draft, rng: random.Random) -> b
     graph, at, place, value = rng.choice(found)
     array = numpy_helper.to_array(next(one for one in model.graph.initializer if one.name == value.name))
     try:
-        whole = np.broadcast_to(array, _broadcasts(graph.node[at], draft) or ())
+        stretched_array = np.broadcast_to(array, _broadcasts(graph.node[at], draft) or ())
     except ValueError:  # an earlier change has given the constant other axes
         return False
-    graph.node[at].input[place] = store(model.graph, draft.fresh("m"), whole.copy())
+    graph.node[at].input[place] = store(model.graph, draft.fresh("m"), stretched_array.copy())
     return True
 
 
@@ -258,10 +258,10 @@ def declared(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
         return True
     outputs = {one.name for one in model.graph.output}
     made = [
-        draft.known[name]
+        draft.value_table[name]
         for node in model.graph.node
         for name in node.output
-        if name in draft.known and name not in outputs and node.op_type not in ("Loop", "Scan")
+        if name in draft.value_table and name not in outputs and node.op_type not in ("Loop", "Scan")
     ]
     made = [value for value in made if not any(str(dim).startswith("?") for dim in value.shape)]
     if not made:
@@ -295,7 +295,7 @@ def wrapped(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
     found = [
         at
         for at, node in enumerate(model.graph.node)
-        if len(node.output) == 1 and len([*graphs_of(node)]) == 0 and node.output[0] in draft.known
+        if len(node.output) == 1 and len([*graphs_of(node)]) == 0 and node.output[0] in draft.value_table
     ]
     if not found:
         return False
@@ -306,7 +306,7 @@ def wrapped(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
         inner = helper.make_node("Identity", [], [])
         inner.CopyFrom(node)
         inner.output[0] = draft.fresh("m")
-        value = draft.known[node.output[0]]
+        value = draft.value_table[node.output[0]]
         info = helper.make_tensor_value_info(inner.output[0], KINDS[value.kind], [None] * value.rank)
         branches.append(helper.make_graph([inner], name, [], [info]))
     flag = store(model.graph, draft.fresh("m"), np.array(rng.random() < 0.5))

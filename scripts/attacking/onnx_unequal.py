@@ -41,7 +41,7 @@ TEXTS = (
 
 def attribute(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
     """Change or drop an attribute."""
-    found = [(node, held) for graph in graphs(model.graph) for node in graph.node for held in node.attribute]
+    found = [(node, attribute) for graph in graphs(model.graph) for node in graph.node for attribute in node.attribute]
     if not found:
         return False
     node, held = rng.choice(found)
@@ -69,7 +69,7 @@ def operand(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
     }
     others = [
         one.name
-        for one in draft.known.values()
+        for one in draft.value_table.values()
         if one.kind == value.kind
         and one.name != value.name
         and one.name in before
@@ -83,10 +83,10 @@ def operand(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 def constant(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
     """Change an element of a constant, its shape, or its axes."""
-    held = [one for one in model.graph.initializer if one.dims != [0] and one.data_type in (1, 6, 7)]
-    if not held:
+    initializers = [one for one in model.graph.initializer if one.dims != [0] and one.data_type in (1, 6, 7)]
+    if not initializers:
         return False
-    tensor = rng.choice(held)
+    tensor = rng.choice(initializers)
     array = numpy_helper.to_array(tensor).copy()
     flat = array.reshape(-1)
     if array.ndim and rng.random() < 0.25:
@@ -115,11 +115,11 @@ def operator(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 def swapped(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
     """Exchange two operands, or two results."""
     found = [
-        held
+        pair
         for graph in graphs(model.graph)
         for node in graph.node
-        for held in (node.input, node.output)
-        if len(held) > 1
+        for pair in (node.input, node.output)
+        if len(pair) > 1
     ]
     if not found:
         return False
@@ -175,11 +175,11 @@ def lie(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
     """Change a declared size or type: of an inner value, an input, or an output."""
     infos = [info for graph in graphs(model.graph) for info in (*graph.value_info, *graph.input, *graph.output)]
     info = rng.choice(infos)
-    held = info.type.tensor_type
-    if not held.shape.dim or rng.random() < 0.1:
-        held.elem_type = rng.choice([1, 6, 7, 10])
+    tensor_type = info.type.tensor_type
+    if not tensor_type.shape.dim or rng.random() < 0.1:
+        tensor_type.elem_type = rng.choice([1, 6, 7, 10])
         return True
-    dim = rng.choice(held.shape.dim)
+    dim = rng.choice(tensor_type.shape.dim)
     action = rng.choice(["number", "symbol", "none", "rank"])
     if action == "number":
         dim.dim_value = rng.choice([1, 2, 3, 7])
@@ -188,7 +188,7 @@ def lie(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
     elif action == "none":
         dim.Clear()
     else:
-        held.shape.dim.add().dim_value = 1
+        tensor_type.shape.dim.add().dim_value = 1
     return True
 
 
@@ -251,15 +251,15 @@ def versions(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 def optional(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
     """Drop an operand or a result, or add an empty one."""
     node = rng.choice([node for graph in graphs(model.graph) for node in graph.node])
-    held = node.input if rng.random() < 0.7 else node.output
-    if held and rng.random() < 0.7:
-        at = rng.randrange(len(held))
+    names = node.input if rng.random() < 0.7 else node.output
+    if names and rng.random() < 0.7:
+        at = rng.randrange(len(names))
         if rng.random() < 0.5:
-            held[at] = ""
+            names[at] = ""
         else:
-            del held[at]
+            del names[at]
     else:
-        held.append("")
+        names.append("")
     return True
 
 

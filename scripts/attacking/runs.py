@@ -90,7 +90,7 @@ def _onnx(pair: Pair, folder: str, *, near: bool, empty: bool) -> tuple[bool, st
         second = onnxruntime.InferenceSession(f"{folder}/after.onnx", options, providers=["CPUExecutionProvider"])
     except Exception as error:  # noqa: BLE001 - every kind of failure is a finding
         return True, f"does not load: {str(error)[:200]}"
-    asked = {held.name: held.type for held in second.get_inputs()}
+    asked = {input_info.name: input_info.type for input_info in second.get_inputs()}
     rng, ran = np.random.default_rng(pair.seed), False
     for run in range(len(SIZES)):
         sizes = _sizes(pair, run)
@@ -151,14 +151,14 @@ def _invoked(pair: Pair, path: str, resolver: object, run: int, sizes: dict[str,
     rng = np.random.default_rng(pair.seed + run)
     inputs = runtime.get_input_details()
     values = [fed(feed, sizes, run, rng) for feed in pair.feeds]
-    for held, value in zip(inputs, values, strict=True):
-        if list(held["shape"]) != list(value.shape):
-            runtime.resize_tensor_input(held["index"], value.shape, strict=True)
+    for detail, value in zip(inputs, values, strict=True):
+        if list(detail["shape"]) != list(value.shape):
+            runtime.resize_tensor_input(detail["index"], value.shape, strict=True)
     runtime.allocate_tensors()
     made = []
     for _ in range(2):
-        for held, value in zip(inputs, values, strict=True):
-            runtime.set_tensor(held["index"], value)
+        for detail, value in zip(inputs, values, strict=True):
+            runtime.set_tensor(detail["index"], value)
         runtime.invoke()
         made += [runtime.get_tensor(held["index"]).copy() for held in runtime.get_output_details()]
     return made

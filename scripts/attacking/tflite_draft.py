@@ -106,8 +106,8 @@ class Subgraph:
 
     def constant(self, array: np.ndarray | Sequence[int], scale: Scale | None = None) -> int:
         """Add a constant; a list is one of int32."""
-        held = np.asarray(array, np.int32) if isinstance(array, list) else array
-        return self.tensor(held.dtype.name, held.shape, scale, held.tobytes())
+        as_array = np.asarray(array, np.int32) if isinstance(array, list) else array
+        return self.tensor(as_array.dtype.name, as_array.shape, scale, as_array.tobytes())
 
     def input(self, kind: str, shape: Shape, scale: Scale | None = None) -> int:
         """Add an input of the subgraph."""
@@ -130,8 +130,12 @@ class Subgraph:
     ) -> int:
         """Append an operator of one result, of the first operand's type, scale and shape if none is given."""
         first = self.graph.tensors[operands[0]]
-        held = first.quantization
-        scale = None if held is None or kind is not None else Scale(held.scale[0], int(held.zeroPoint[0]))
+        quantization = first.quantization
+        scale = (
+            None
+            if quantization is None or kind is not None
+            else Scale(quantization.scale[0], int(quantization.zeroPoint[0]))
+        )
         name = kind or self.kind(operands[0])
         result = self.tensor(name, self.shape(operands[0]) if shape is None else shape, scale)
         self.node(operator, operands, [result], **fields)
@@ -190,8 +194,8 @@ class TfliteDraft:
 
     def _code(self, name: str, version: int) -> int:
         number = getattr(schema.BuiltinOperator, name)
-        for at, held in enumerate(self.file.operatorCodes):
-            if (held.builtinCode, held.version) == (number, version):
+        for at, code_entry in enumerate(self.file.operatorCodes):
+            if (code_entry.builtinCode, code_entry.version) == (number, version):
                 return at
         code = schema.OperatorCodeT()
         code.builtinCode, code.deprecatedBuiltinCode, code.version = number, min(number, 127), version
@@ -201,7 +205,7 @@ class TfliteDraft:
     def name(self, operator: Any) -> str:  # noqa: ANN401 - of the schema
         """Return an operator's name."""
         number = self.file.operatorCodes[operator.opcodeIndex].builtinCode
-        return next(name for name, held in vars(schema.BuiltinOperator).items() if held == number)
+        return next(name for name, value in vars(schema.BuiltinOperator).items() if value == number)
 
     def feeds(self) -> tuple[Feed, ...]:
         """Return the inputs of the main graph."""

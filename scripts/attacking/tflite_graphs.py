@@ -35,9 +35,9 @@ def values(graph: Subgraph, kind: str, rank: int | None = None) -> list[int]:
 
 def _some(graph: Subgraph, kind: str, rank: int | None = None) -> int:
     rng = graph.model.rng
-    held = values(graph, kind, rank)
-    if held and rng.random() < 0.9:
-        return held[-1] if rng.random() < 0.5 else rng.choice(held)
+    found = values(graph, kind, rank)
+    if found and rng.random() < 0.9:
+        return found[-1] if rng.random() < 0.5 else rng.choice(found)
     if graph is not graph.model.main:
         return rng.choice(values(graph, kind))
     dims = rng.choice([(1, 2, 3), (1, 2, 3), ("N", 2, 3)])
@@ -225,27 +225,27 @@ def variable(graph: Subgraph) -> None:
     start.node("VAR_HANDLE", [], [handle], container="", sharedName=name)
     start.node("ASSIGN_VARIABLE", [handle, start.constant(numbers(model.rng, (3,)))], [])
     graph.node("CALL_ONCE", [], [], initSubgraphIndex=len(model.file.subgraphs) - 1)
-    held = graph.tensor("resource", ())
-    graph.node("VAR_HANDLE", [], [held], container="", sharedName=name)
+    resource = graph.tensor("resource", ())
+    graph.node("VAR_HANDLE", [], [resource], container="", sharedName=name)
     read = graph.tensor("float32", (3,))
-    graph.node("READ_VARIABLE", [held], [read])
+    graph.node("READ_VARIABLE", [resource], [read])
     added = graph.like("ADD", [read, graph.constant(numbers(model.rng, (model.rng.choice([1, 3]),)))], (3,))
-    graph.node("ASSIGN_VARIABLE", [held, added], [])
+    graph.node("ASSIGN_VARIABLE", [resource, added], [])
 
 
 def sparse(graph: Subgraph) -> None:
     """Append a FULLY_CONNECTED with a sparse matrix behind a DENSIFY."""
     rng = graph.model.rng
     at = graph.tensor("float32", (2, 3), None, numbers(rng, (3,)).tobytes())
-    held = schema.SparsityParametersT()
+    sparsity = schema.SparsityParametersT()
     dense, packed = schema.DimensionMetadataT(), schema.DimensionMetadataT()
     dense.format, dense.denseSize = 0, 2
     packed.format = 1
     packed.arraySegmentsType = packed.arrayIndicesType = schema.SparseIndexVector.Int32Vector
     packed.arraySegments, packed.arrayIndices = schema.Int32VectorT(), schema.Int32VectorT()
     packed.arraySegments.values, packed.arrayIndices.values = [0, 2, 3], rng.choice([[0, 2, 1], [1, 2, 0], [0, 1, 2]])
-    held.traversalOrder, held.dimMetadata = [0, 1], [dense, packed]
-    graph.graph.tensors[at].sparsity = held
+    sparsity.traversalOrder, sparsity.dimMetadata = [0, 1], [dense, packed]
+    graph.graph.tensors[at].sparsity = sparsity
     weights = graph.like("DENSIFY", [at], (2, 3))
     value = graph.input("float32", (rng.choice([1, 2]), 3))
     graph.like(rng.choice(["ADD", "MUL"]), [value, weights], meet(graph.shape(value), (2, 3)))
@@ -257,7 +257,7 @@ def narrow(graph: Subgraph) -> None:
     graph.model.rng.choice([binary, binary, moves])(graph, kind)
 
 
-def whole(graph: Subgraph) -> None:
+def add_everything(graph: Subgraph) -> None:
     """Append arithmetic of int32 or int64."""
     binary(graph, graph.model.rng.choice(["int32", "int64"]))
 
@@ -288,7 +288,7 @@ FAMILIES: dict[str, tuple[Callable[[Subgraph], None], ...]] = {
     "tflite-sparse": (sparse, binary),
     "tflite-8bit": (narrow, narrow, narrow),
     "tflite-units": (units, units, narrow),
-    "tflite-integers": (whole, choice),
+    "tflite-integers": (add_everything, choice),
     "tflite-signatures": (choice, binary, layers),
 }
 

@@ -96,10 +96,10 @@ def stretched(model: TfliteDraft, rng: random.Random) -> bool:
     shape = _broadcasts(graph, at) or ()
     tensor = graph.graph.tensors[value]
     if tensor.buffer:
-        held = np.frombuffer(bytes(bytearray(model.file.buffers[tensor.buffer].data)), graph.kind(value))
-        if held.size != math.prod(int(dim) for dim in graph.shape(value)):
+        array = np.frombuffer(bytes(bytearray(model.file.buffers[tensor.buffer].data)), graph.kind(value))
+        if array.size != math.prod(int(dim) for dim in graph.shape(value)):
             return False  # another mutation has given the tensor another type
-        made = graph.constant(np.broadcast_to(held.reshape(graph.shape(value)), shape).copy())
+        made = graph.constant(np.broadcast_to(array.reshape(graph.shape(value)), shape).copy())
         graph.graph.tensors[made].quantization = tensor.quantization
         graph.graph.operators[at].inputs[place] = made
     else:
@@ -182,10 +182,10 @@ def operand(model: TfliteDraft, rng: random.Random) -> bool:
 
 def constant(model: TfliteDraft, rng: random.Random) -> bool:
     """Change a byte of a constant, its shape, or its scale."""
-    held = [tensor for graph in model.graphs for tensor in graph.graph.tensors if tensor.buffer]
-    if not held:
+    tensors = [tensor for graph in model.graphs for tensor in graph.graph.tensors if tensor.buffer]
+    if not tensors:
         return False
-    tensor = rng.choice(held)
+    tensor = rng.choice(tensors)
     if rng.random() < 0.3:
         tensor.shape = rng.choice([[1, *tensor.shape], [*tensor.shape, 1], [*tensor.shape][::-1]])
         return True
@@ -204,8 +204,8 @@ def operator(model: TfliteDraft, rng: random.Random) -> bool:
     found = [
         (graph, at)
         for graph in model.graphs
-        for at, held in enumerate(graph.graph.operators)
-        if model.name(held) in OTHERS
+        for at, operator in enumerate(graph.graph.operators)
+        if model.name(operator) in OTHERS
     ]
     if not found:
         return False
@@ -218,11 +218,11 @@ def operator(model: TfliteDraft, rng: random.Random) -> bool:
 def option(model: TfliteDraft, rng: random.Random) -> bool:
     """Change a field of an operator's options."""
     found = [
-        (held.builtinOptions, name)
+        (operator.builtinOptions, name)
         for graph in model.graphs
-        for held in graph.graph.operators
-        if held.builtinOptions is not None
-        for name, value in vars(held.builtinOptions).items()
+        for operator in graph.graph.operators
+        if operator.builtinOptions is not None
+        for name, value in vars(operator.builtinOptions).items()
         if isinstance(value, (int, float, bool))
     ]
     if not found:
@@ -256,11 +256,11 @@ def declaration(model: TfliteDraft, rng: random.Random) -> bool:
 def dropped(model: TfliteDraft, rng: random.Random) -> bool:
     """Let readers of an operator's result read its operand."""
     graph, at, _ = rng.choice(_places(model))
-    held = graph.graph.operators[at]
-    if not held.outputs or not held.inputs:
+    operator = graph.graph.operators[at]
+    if not operator.outputs or not operator.inputs:
         return False
     for late in graph.graph.operators:
-        late.inputs = [held.inputs[0] if one == held.outputs[0] else one for one in late.inputs]
+        late.inputs = [operator.inputs[0] if one == operator.outputs[0] else one for one in late.inputs]
     return True
 
 
@@ -278,11 +278,11 @@ def body(model: TfliteDraft, rng: random.Random) -> bool:
 def moved(model: TfliteDraft, rng: random.Random) -> bool:
     """Exchange two neighbours in the order of execution."""
     graph = rng.choice(model.graphs)
-    held = graph.graph.operators
-    if len(held) < 2:
+    operators = graph.graph.operators
+    if len(operators) < 2:
         return False
-    at = rng.randrange(len(held) - 1)
-    held[at], held[at + 1] = held[at + 1], held[at]
+    at = rng.randrange(len(operators) - 1)
+    operators[at], operators[at + 1] = operators[at + 1], operators[at]
     return True
 
 

@@ -10,17 +10,19 @@ from graphfix.cli.parser import commands_of, parser
 
 def page() -> str:
     """The page, as Markdown."""
-    whole = parser()
-    parts = [f"# The command line\n\n{whole.description}\n\n{_statuses(whole)}\n\n## Options of graphfix itself\n"]
-    parts += _table(action for action in whole._actions if action.option_strings)  # noqa: SLF001
-    for name, command in commands_of(whole).items():
+    full_parser = parser()
+    parts = [
+        f"# The command line\n\n{full_parser.description}\n\n{_statuses(full_parser)}\n\n## Options of graphfix itself\n"
+    ]
+    parts += _table(action for action in full_parser._actions if action.option_strings)  # noqa: SLF001
+    for name, command in commands_of(full_parser).items():
         parts += _command(name, command)
     return "\n".join(parts) + "\n"
 
 
-def _statuses(whole: argparse.ArgumentParser) -> str:
+def _statuses(full_parser: argparse.ArgumentParser) -> str:
     """The text at the end of `--help`, as a list."""
-    title, *lines = (whole.epilog or "").splitlines()
+    title, *lines = (full_parser.epilog or "").splitlines()
     items: list[str] = []
     for line in lines:
         number, _, rest = line.strip().partition("  ")
@@ -45,7 +47,7 @@ def _command(name: str, command: argparse.ArgumentParser) -> Iterator[str]:
 def _table(actions: Iterator[argparse.Action] | list[argparse.Action]) -> Iterator[str]:
     yield "| | |\n| --- | --- |"
     for action in actions:
-        yield f"| {_name(action)} | {told(action)}{_choices(action)} |"
+        yield f"| {_name(action)} | {help_text(action)}{_choices(action)} |"
     yield ""
 
 
@@ -65,7 +67,7 @@ def _metavar(action: argparse.Action) -> str:
     return str(shown) + (" ..." if action.nargs == "+" else "")
 
 
-def told(action: argparse.Action) -> str:
+def help_text(action: argparse.Action) -> str:
     """Return the help of an option for a cell of a Markdown table."""
     return _escaped(action.help or "")
 

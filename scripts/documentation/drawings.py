@@ -42,9 +42,11 @@ def _placed(op: str, space: JsonShape, value: str, shape: JsonShape, axes: tuple
 
     def draw() -> str:
         assert space is not None  # noqa: S101 -- a picture has sizes
-        whole = OperandExcerpt(0, "x", space, [OperandAxis(axis, "no") for axis in range(len(space))])
-        placed = [OperandAxis(own, "yes" if own is None else "no") for own in axes]
-        return broadcast_svg(op, space, [whole, OperandExcerpt(1, value, shape, placed)], focus=1, standalone=True)
+        result = OperandExcerpt(0, "x", space, [OperandAxis(axis, "no") for axis in range(len(space))])
+        operand_axes = [OperandAxis(own, "yes" if own is None else "no") for own in axes]
+        return broadcast_svg(
+            op, space, [result, OperandExcerpt(1, value, shape, operand_axes)], focus=1, standalone=True
+        )
 
     return draw
 

@@ -21,9 +21,9 @@ def _names() -> tuple[re.Pattern[str], dict[str, str]]:
     places |= {f"`{code}`": place for code, place in places.items()}
     places |= {f"`{name}`": f"{REWRITES_FOLDER}/{name}.md" for name in REWRITES}
     places |= {f"`--target {name}`": f"{TARGETS_FOLDER}/{name}.md" for name in TARGETS}
-    known = "|".join(re.escape(name) for name in sorted(places, key=len, reverse=True))
+    pattern = "|".join(re.escape(name) for name in sorted(places, key=len, reverse=True))
     # links, other code and words that a code is a part of come first: they stay as they are
-    return re.compile(rf"{LINK}|(?P<name>{known})(?![\w-])|`[^`\n]*`|\w+"), places
+    return re.compile(rf"{LINK}|(?P<name>{pattern})(?![\w-])|`[^`\n]*`|\w+"), places
 
 
 def linked(markdown: str, uri: str) -> str:

@@ -12,7 +12,7 @@ from graphfix import explain
 from graphfix.report.forms.registry import schema_text
 from graphfix.report.pages import codes
 from graphfix.targets.registry import REWRITES, TARGETS
-from graphfix.targets.target import named
+from graphfix.targets.target import target_of
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = "reference/"
@@ -70,7 +70,7 @@ In the order in which they run. `graphfix explain NAME` prints a page; `--only N
 
 
 def _targets_of(rewrite: str) -> str:
-    running = [name for name in TARGETS if rewrite in named(name).rewrites]
+    running = [name for name in TARGETS if rewrite in target_of(name).rewrites]
     return "all" if len(running) == len(TARGETS) else ", ".join(f"[{name}](../targets/{name}.md)" for name in running)
 
 

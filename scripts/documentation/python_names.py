@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import graphfix
-from documentation.command_line import told
+from documentation.command_line import help_text
 from graphfix.batch import batch_files
 from graphfix.cli.parser import commands_of, parser
 from graphfix.results.field_texts import annotated
@@ -101,10 +101,10 @@ def _keywords(functions: list[Callable[..., object]]) -> Iterator[str]:
     keywords = {name: None for function in functions for name in inspect.signature(function).parameters}
     yield "## Keywords\n\nA keyword means the same in every function, and what its option means on the command line.\n"
     yield "| keyword | option | |\n| --- | --- | --- |"
-    known = _options()
+    options = _options()
     for name in keywords:
-        if name in known:
-            yield f"| `{name}` | [`{known[name][0]}`](command-line.md) | {known[name][1]} |"
+        if name in options:
+            yield f"| `{name}` | [`{options[name][0]}`](command-line.md) | {options[name][1]} |"
     yield ""
 
 
@@ -115,7 +115,7 @@ def _options() -> dict[str, tuple[str, str]]:
         for action in command._actions:  # noqa: SLF001
             if action.option_strings and action.help:
                 value = "" if action.const in (None, True) else f"`{action.const!r}`: "  # of a switch that is no True
-                found[action.dest] = (action.option_strings[-1], value + told(action).replace("; repeatable", ""))
+                found[action.dest] = (action.option_strings[-1], value + help_text(action).replace("; repeatable", ""))
     return found
 
 

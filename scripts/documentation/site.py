@@ -55,9 +55,9 @@ def faults(folder: Path) -> list[str]:
     """
     docs = folder / "docs"
     written = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
-    named = list(_names(yaml.safe_load((folder / CONFIGURATION).read_text(encoding="utf-8"))["nav"]))
-    found = [f"{CONFIGURATION}: {name} in the navigation does not exist" for name in named if name not in written]
-    found += [f"{name}: the navigation does not name this page" for name in sorted(written.difference(named))]
+    nav_names = list(_names(yaml.safe_load((folder / CONFIGURATION).read_text(encoding="utf-8"))["nav"]))
+    found = [f"{CONFIGURATION}: {name} in the navigation does not exist" for name in nav_names if name not in written]
+    found += [f"{name}: the navigation does not name this page" for name in sorted(written.difference(nav_names))]
     for name in sorted(written):
         page = docs / name
         targets = TARGET.findall(_without_code(page.read_text(encoding="utf-8")))

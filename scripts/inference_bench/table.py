@@ -93,9 +93,9 @@ def _summary(name: str, of: Callable[[list[float]], float], rows: Sequence[Row],
     noise = of([max(row.noise, 1 / row.noise) for row in rows]) if name == "worst" else of([row.noise for row in rows])
     cells = [f"**{name}** of {len(rows)}", "", f"{noise:.2f}"]
     for variant in variants:
-        known = [row.cells[variant] for row in rows if variant in row.cells]
-        times = [cell.time for cell in known if cell.time is not None]
-        memory = [cell.memory for cell in known if cell.memory is not None]
+        shown_cells = [row.cells[variant] for row in rows if variant in row.cells]
+        times = [cell.time for cell in shown_cells if cell.time is not None]
+        memory = [cell.memory for cell in shown_cells if cell.memory is not None]
         cells += [f"{of(each):.2f}" if each else "" for each in (times, memory)] + [""]
     return _line([*cells, ""])
 

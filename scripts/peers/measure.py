@@ -48,18 +48,18 @@ def turns(first: float, runs: int) -> int:
 
 def row(source: models.Source, asked: Asked, folder: Path) -> Row:
     """Measure one model. The first run of each warms the cache, and its result is what is judged."""
-    model = source.placed(folder, asked.environments[OURS].python)
+    model = source.placed_in(folder, asked.environments[OURS].python)
     bench = _Bench(model, frozenset(each.name for each in folder.iterdir()), asked)
     cells, original = bench.first(source)
     runs: dict[str, list[Run]] = {name: [] for name, cell in cells.items() if not cell.failure}
     due = {name: turns(cells[name].runs[0].seconds, asked.runs) for name in runs}
-    named = {peer.name: peer for peer in asked.peers}
+    peer_by_name = {peer.name: peer for peer in asked.peers}
     for turn in range(asked.runs):
         asked.progress(f"{source.name}: turn {turn + 1} of {asked.runs}")
         for name in order([*runs], turn) if runs else ():
             if turn < due[name]:
                 try:
-                    runs[name].append(bench.run(named[name], bench.output(0)))
+                    runs[name].append(bench.run(peer_by_name[name], bench.output(0)))
                 except FailedError as error:
                     cells[name] = replace(
                         cells[name], failure=f"not every time: {error}".replace(f"{bench.model.parent}/", "")

@@ -36,7 +36,7 @@ class Source:
     """Where it lies; None where it has to be built."""
     row: bench.Row | None = None
 
-    def placed(self, folder: Path, python: Path) -> Path:
+    def placed_in(self, folder: Path, python: Path) -> Path:
         """Put the model into a folder, with its external data, as files of their own; build it where it has to be."""
         target = folder / (f"{self.row.name}.{self.format}" if self.row else Path(self.name).name)
         if self.path is not None:
@@ -48,7 +48,7 @@ class Source:
         return target
 
 
-def known() -> Sequence[Source]:
+def sources() -> Sequence[Source]:
     """Every model: the zoo's in the order of their size, then what is made."""
     found = (path for path in ZOO.rglob("*") if path.suffix in {".onnx", ".tflite"})
     zoo = sorted(found, key=lambda path: (path.suffix, path.stat().st_size, str(path)))
@@ -64,7 +64,7 @@ def _made() -> Iterator[Source]:
 
 def chosen(names: Sequence[str], quick: bool) -> Sequence[Source]:
     """Pick models whose name holds one of the words, a few (`quick`), or all. Raises ModelError."""
-    every = known()
+    every = sources()
     if quick:
         return [source for source in every if source.name in QUICK]
     for word in names:

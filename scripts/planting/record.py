@@ -31,7 +31,9 @@ def folders(root: Path, module: str) -> list[str]:
     """Return the folders of tests for a module, the nearest first, and last those that run the whole tool."""
     parts = Path(module.removeprefix("graphfix/")).parent.parts
     near = ["/".join(("tests", *parts[:end])) for end in range(len(parts), 0, -1)]
-    other = [folder for room, named in OTHERS.items() if module.startswith(f"{room}/") for folder in named]
+    other = [
+        folder for room, test_folders in OTHERS.items() if module.startswith(f"{room}/") for folder in test_folders
+    ]
     found = [folder for folder in dict.fromkeys((*near, *other, WHOLE)) if (root / folder).is_dir()]
     return found or ["tests"]
 
@@ -76,7 +78,7 @@ def _moved(before: str, after: str) -> dict[int, int]:
     return {block.b + at + 1: block.a + at + 1 for block in blocks for at in range(block.size)}
 
 
-def keep(root: Path, coverage_file: Path, seconds_file: Path, file: Path, known: Record) -> None:
+def keep(root: Path, coverage_file: Path, seconds_file: Path, file: Path, earlier_record: Record) -> None:
     """Write a record from the data of coverage.py, with a context a test, and from what is known already.
 
     What is known of a module that has changed since is left out.
@@ -85,20 +87,22 @@ def keep(root: Path, coverage_file: Path, seconds_file: Path, file: Path, known:
 
     data = CoverageData(str(coverage_file))
     data.read()
-    names = dict.fromkeys(known.names)
+    names = dict.fromkeys(earlier_record.names)
     lines: dict[str, dict[int, set[str]]] = {}
     for measured in data.measured_files():
         found = data.contexts_by_lineno(measured)
         lines[_relative(root, measured)] = {line: set(_tests(contexts)) for line, contexts in found.items()}
         names |= dict.fromkeys(_tests(context for contexts in found.values() for context in contexts))
     sources = {module: (root / module).read_text(encoding="utf-8") for module in lines if (root / module).is_file()}
-    for module, by_line in known.lines.items():
-        if known.sources.get(module) == sources.setdefault(module, known.sources.get(module, "")):
+    for module, by_line in earlier_record.lines.items():
+        if earlier_record.sources.get(module) == sources.setdefault(module, earlier_record.sources.get(module, "")):
             for line, tests in by_line.items():
-                lines.setdefault(module, {}).setdefault(line, set()).update(known.names[number] for number in tests)
+                lines.setdefault(module, {}).setdefault(line, set()).update(
+                    earlier_record.names[number] for number in tests
+                )
     numbers = {name: number for number, name in enumerate(names)}
     content = {
-        "seconds": known.seconds | json.loads(seconds_file.read_text(encoding="utf-8")),
+        "seconds": earlier_record.seconds | json.loads(seconds_file.read_text(encoding="utf-8")),
         "sources": sources,
         "lines": {
             module: {line: sorted(numbers[name] for name in tests) for line, tests in by_line.items()}

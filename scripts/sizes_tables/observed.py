@@ -82,7 +82,7 @@ def run_onnx(path: Path, operands: Sequence[Operand], bindings: Sequence[Mapping
     import onnxruntime as ort
 
     model = onnx.load(path)
-    known = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
+    dims_by_name = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
     wanted = {each.place[1] for each in operands if each.place[0] == "main"}
     nodes = {node.name or f"{node.op_type}#{at}": node for at, node in enumerate(model.graph.node)}
     nodes = {name: node for name, node in nodes.items() if name in wanted}
@@ -102,7 +102,7 @@ def run_onnx(path: Path, operands: Sequence[Operand], bindings: Sequence[Mapping
             if used:
                 raise
             continue  # a size that the model refuses
-        shapes = known | {name: value.shape for name, value in feeds.items()}
+        shapes = dims_by_name | {name: value.shape for name, value in feeds.items()}
         shapes |= {name: np.shape(value) for name, value in zip(names, results, strict=True)}
         seen = {
             ("main", name): ([shapes.get(each) for each in node.input], shapes[node.output[0]])

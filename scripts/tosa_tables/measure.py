@@ -47,7 +47,7 @@ class Row:
     bytes: int | None = None
     worst: str = ""
     """The largest difference as a part of its output's range."""
-    named: tuple[str, ...] = ()
+    operator_names: tuple[str, ...] = ()
     """The operators that `check --target tosa` names."""
     seconds: float = 0.0
 
@@ -65,8 +65,8 @@ def measure(path: Path, signature: str | None = None) -> Row:
         size = made.stat().st_size if made.exists() else None
     done = outcome.conversion
     count = sum(done.operators.values()) if done is not None and done.operators else None
-    named = tuple(dict.fromkeys(s.op for s in outcome.sites if s.status == "left" and s.code in STOPPERS))
-    return Row(before, _verified(outcome), _became(outcome), count, size, _worst(done), named, spent)
+    operators = tuple(dict.fromkeys(s.op for s in outcome.sites if s.status == "left" and s.code in STOPPERS))
+    return Row(before, _verified(outcome), _became(outcome), count, size, _worst(done), operators, spent)
 
 
 def _as_it_is(path: Path, folder: Path) -> str:

@@ -141,10 +141,12 @@ def tried(child: Child, case: Case) -> Result:
             return Result(case, "does not convert", reason=f"fix: {error}")
         seen = _seen(child, path, fixed, case, narrow=not questions.leaves_int64(outcome.sites))
     rewrites = tuple(name for name, count in outcome.rewrites.items() if count)
-    named = _named(outcome)
-    if named:
+    finding_operators = _named(outcome)
+    if finding_operators:
         status: Status = "needlessly named" if seen.status == "agrees" else "named"
-        return Result(case, status, rewrites, named if seen.status != "agrees" else f"{named} (it agrees)")
+        return Result(
+            case, status, rewrites, finding_operators if seen.status != "agrees" else f"{finding_operators} (it agrees)"
+        )
     if seen.status != "agrees":
         return Result(case, seen.status, rewrites, seen.wrong)
     return Result(case, "rewritten" if rewrites else "agrees", rewrites, "", seen.not_finite)
@@ -172,8 +174,8 @@ def _seen(child: Child, path: Path, fixed: Path, case: Case, *, narrow: bool) ->
     if wrong:
         return _Seen(wrong, "differs")
     try:
-        told = [_apart(child, path, converted, feeds, case.tolerance) for feeds in case.not_finite]
-        beyond = next(filter(None, told), "")
+        distances = [_apart(child, path, converted, feeds, case.tolerance) for feeds in case.not_finite]
+        beyond = next(filter(None, distances), "")
     except RefusedError as error:
         beyond = str(error)
     return _Seen(not_finite=beyond)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import ai_edge_litert.schema_py_generated as schema
 
 import graphfix
-from graphfix.targets.target import named
+from graphfix.targets.target import target_of
 from models.builders.tflite.text import model
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
@@ -94,7 +94,7 @@ def variants(data: bytes, target: str = TARGET, **options: str) -> Variants:
 
     Raises GraphfixError where `fix` refuses it.
     """
-    static = named(target).static
+    static = target_of(target).static
     with tempfile.TemporaryDirectory() as folder:
         source, bound, fixed = (Path(folder, f"{name}.tflite") for name in ("original", "bound", "fixed"))
         source.write_bytes(data)

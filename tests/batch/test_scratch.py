@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.batch.jobs.scratch import held, scratch
+from graphfix.batch.jobs.scratch import locked, scratch
 from graphfix.results import GraphfixError
 
 HOLDS = """
@@ -43,11 +43,11 @@ def test_a_second_batch_is_refused_while_the_first_works_and_its_scratch_stays(t
     with other(output) as first:
         before = files(output)
         assert len([name for name in before if name.endswith("half")]) == 1
-        with pytest.raises(GraphfixError, match=f"{output}: another batch writes there; wait"), held(str(output)):
+        with pytest.raises(GraphfixError, match=f"{output}: another batch writes there; wait"), locked(str(output)):
             pass
         assert files(output) == before
         first.communicate("\n")
-    with held(str(output)):
+    with locked(str(output)):
         assert files(output) == [".graphfix", ".graphfix/.lock"]
 
 
@@ -57,12 +57,12 @@ def test_what_a_killed_batch_left_is_removed_and_its_lock_is_free(tmp_path: Path
         first.wait()
     (tmp_path / "m.onnx").touch()
     assert any(name.endswith("half") for name in files(tmp_path))
-    with held(str(tmp_path)):
+    with locked(str(tmp_path)):
         assert files(tmp_path) == [".graphfix", ".graphfix/.lock", "m.onnx"]
 
 
 def test_scratch_of_a_lost_worker_goes_at_the_end(tmp_path: Path) -> None:
-    with held(tmp_path.as_uri()):
+    with locked(tmp_path.as_uri()):
         (tmp_path / ".graphfix" / ".scratch" / "lost").mkdir(parents=True)
     assert files(tmp_path) == [".graphfix", ".graphfix/.lock"]
 
@@ -93,15 +93,15 @@ def test_a_folder_that_can_not_be_locked_is_one_line(tmp_path: Path, monkeypatch
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    with pytest.raises(GraphfixError, match=r"can't be locked: no locks available; choose"), held(str(tmp_path)):
+    with pytest.raises(GraphfixError, match=r"can't be locked: no locks available; choose"), locked(str(tmp_path)):
         pass
 
 
 def test_a_folder_that_can_not_be_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for output in ("file", "file/below", "a\0b"):
-        hold = held(str(tmp_path / output))
+        hold = locked(str(tmp_path / output))
         with pytest.raises(GraphfixError, match=r"no folder for results: .*; choose another one"), hold:
             pass
-    with held("memory://nothing"):
+    with locked("memory://nothing"):
         pass

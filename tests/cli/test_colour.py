@@ -106,6 +106,6 @@ def test_names_paint_nothing_in_the_table() -> None:
     evil = "n\x1b[31m\u202e\n"
     sites = [Site("GF101", evil, evil, evil, 0, (evil,), (1, evil), kind, None, evil) for kind in ("found", "left")]
     for whole in (False, True):
-        text = table(Outcome("check", evil, "onnx", sites=sites), colour.coloured, whole=whole)  # type: ignore[arg-type]
+        text = table(Outcome("check", evil, "onnx", sites=sites), colour.coloured, is_complete=whole)  # type: ignore[arg-type]
         assert "\x1b[31m" not in text
         assert "\u202e" not in text

@@ -889,16 +889,16 @@ def test_what_is_no_finite_number_from_0_on_is_no_tolerance(text: str) -> None:
 )
 def test_a_name_and_a_text_are_parted_at_the_last_sign(text: str, least: int, pair: tuple[str, str] | None) -> None:
     if pair is not None:
-        assert options.named("SIZE", least=least)(text) == pair
+        assert options.name_and_text("SIZE", least=least)(text) == pair
         return
     with pytest.raises(argparse.ArgumentTypeError, match=r"is not NAME=SIZE$"):
-        options.named("SIZE", least=least)(text)
+        options.name_and_text("SIZE", least=least)(text)
 
 
 def test_a_text_behind_a_name_has_at_least_one_letter_unless_it_is_said() -> None:
-    assert options.named("SIZE")("a=3") == ("a", "3")
+    assert options.name_and_text("SIZE")("a=3") == ("a", "3")
     with pytest.raises(argparse.ArgumentTypeError, match=r"^'a=' is not NAME=SIZE$"):
-        options.named("SIZE")("a=")
+        options.name_and_text("SIZE")("a=")
 
 
 def test_a_letter_that_the_terminal_can_not_show_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,7 +137,7 @@ def test_colours_are_those_that_were_asked_for(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_a_line_for_each_step_has_its_count_and_the_seconds(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress.told(0.0) as told:
+    with progress.lines_of_progress(0.0) as told:
         told("read\x07")
         told("run", 0, 3)
     lines = capsys.readouterr().err.splitlines()

@@ -728,7 +728,7 @@ def test_no_more_open_sizes_are_shown_than_a_table_has_lines_for(number: int, mo
     outcome = Outcome("check", "m", "onnx", "ranks", open_sizes=sizes)
     rest = [f"  ... and {more} more; -v or --report FILE.md lists all"] * bool(more)
     assert table(outcome).splitlines()[1:] == [*(f"  size\\t{at}" for at in range(min(number, 4))), *rest]
-    assert table(outcome, whole=True).splitlines()[1:] == [f"  size\\t{at}" for at in range(number)]
+    assert table(outcome, is_complete=True).splitlines()[1:] == [f"  size\\t{at}" for at in range(number)]
 
 
 def test_the_lines_of_a_table_stand_in_their_order() -> None:
@@ -838,7 +838,7 @@ def test_sites_share_a_line_by_code_operator_and_reason(
     site = replace(LEFT, code=code, op=op, reason=reason)
     assert table_module._alike(site) == alike
     two = Outcome("check", "m", "onnx", "ranks", sites=[site, replace(site, node="o")])
-    assert [len(table(two, whole=whole).splitlines()) for whole in (False, True)] == [2, 3]
+    assert [len(table(two, is_complete=whole).splitlines()) for whole in (False, True)] == [2, 3]
 
 
 def test_of_many_rows_those_in_which_the_node_alone_differs_share_a_line() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import graphfix
 from graphfix.checker.verdict import COPIED
 from graphfix.results import Outcome
-from graphfix.targets.target import named
+from graphfix.targets.target import target_of
 
 
 class FixedFiles:
@@ -24,7 +24,7 @@ class FixedFiles:
         if known is None:
             out = self.folder / str(len(self.done)) / path.name
             out.parent.mkdir(exist_ok=True)
-            bound = named(target).static
+            bound = target_of(target).static
             # the whole sweep, although what is proved is run once where nobody asks
             known = out, graphfix.fix_file(path, out, target=target, check_result=verified, bind_defaults=bound, runs=4)
             self.done[path, target, verified] = known

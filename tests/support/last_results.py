@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from graphfix.checker.proof.core.terms import TermTable, View
+    from graphfix.checker.proof.core.terms import ProofValue, TermTable
 
-    Results = Sequence[View | None]
+    Results = Sequence[ProofValue | None]
 
 
 class _Seen:

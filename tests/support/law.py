@@ -27,7 +27,7 @@ def violations(
     the model at these sizes, it computes known results after the first `fix` only: a second `fix` may fold them.
     """
     fixed, again = folder / f"fixed{model.suffix}", folder / f"again{model.suffix}"
-    static = targets.named(target).static
+    static = targets.target_of(target).static
     try:
         outcome = api.fix_file(
             model, fixed, target=target, bind_defaults=static, check_result=False, **choices, **bindings

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
 
 HEAD = (
     '<ir_version: 10, opset_import: ["" : {}, "com.microsoft" : {}, "com.microsoft.nchwc" : 1,'
@@ -25,7 +25,7 @@ HEAD = (
 )
 
 
-def shown(view: View) -> str:
+def shown(view: ProofValue) -> str:
     """Print a type and a shape: `float[B,3]`; `?` is a size that is not known, `-` a type."""
     kind = dtype(view.core)
     name = TensorProto.DataType.Name(kind).lower() if isinstance(kind, int) else "-"
@@ -72,7 +72,7 @@ def assumed(folder: Path, inputs: str, node: str, *, opset: int = 17) -> Sequenc
 def read(folder: Path, text: str) -> tuple[list[str], Sequence[str]]:
     """Return what is known of the results of the last node of a model, of whose results no type is declared."""
     views, table = last_results(_stored(folder, text))
-    return ["" if view is None else shown(view) for view in views], list(table.assumes)
+    return ["" if view is None else shown(view) for view in views], list(table.assumptions)
 
 
 def every_shown(folder: Path, text: str) -> list[list[str]]:

@@ -21,7 +21,7 @@ def value(size: Size, declared: Mapping[str, int]) -> int | None:
         return declared.get(str(size.key[1]))
     if kind not in (poly.SUM, poly.FLOOR, poly.POSITIVE):
         return None
-    whole = poly.polynomial(size) if kind == poly.SUM else poly.held(size)
+    whole = poly.polynomial(size) if kind == poly.SUM else poly.polynomial_of(size)
     total = 0
     for factors, number in whole:
         product = number

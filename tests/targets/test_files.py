@@ -92,7 +92,7 @@ def test_every_field_can_be_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize("base", targets.TARGETS)
 def test_a_file_that_says_its_base_alone_is_that_target_under_its_own_name(base: str, tmp_path: Path) -> None:
     target = target_files.read(written(tmp_path, f'base = "{base}"'))
-    row = targets.named(base)
+    row = targets.target_of(base)
     assert target.name == "board"
     assert all(getattr(target, field.name) == getattr(row, field.name) for field in fields(row) if field.name != "name")
 
@@ -254,7 +254,7 @@ def test_the_row_that_is_printed_of_a_target_can_be_said_in_a_file(name: str, tm
     (line,) = [line for line in graphfix.explain(name).splitlines() if line.startswith("- movement: ")]
     names = ", ".join(f'"{each}"' for each in line.removeprefix("- movement: ").split(", "))
     target = target_files.read(written(tmp_path, f'base = "ranks"\n[limits]\nmovement = [{names}]'))
-    assert target.movement == targets.named(name).movement
+    assert target.movement == targets.target_of(name).movement
 
 
 def test_a_file_in_place_of_a_target_s_name_is_told_its_option(

@@ -10,13 +10,13 @@ from graphfix.graph.edits import Leave
 from graphfix.graph.view import Node
 from graphfix.targets import limits
 from graphfix.targets.registry import TARGETS
-from graphfix.targets.target import Target, named
+from graphfix.targets.target import Target, target_of
 from graphfix.targets.tosa import either_format
 from tests.support.notation import node
 
 
 def asked(target: str, about: Node) -> list[Leave]:
-    questions = limits.of(named(target))
+    questions = limits.of(target_of(target))
     assert questions is not None
     return list(questions(about))
 
@@ -131,7 +131,7 @@ def test_what_is_in_its_tables_is_no_finding(target: str, text: str) -> None:
 
 
 def test_a_target_of_forms_alone_asks_nothing() -> None:
-    assert [name for name in TARGETS if limits.of(named(name)) is None] == [
+    assert [name for name in TARGETS if limits.of(target_of(name)) is None] == [
         "explicit",
         "ranks",
         "compact",
@@ -197,12 +197,12 @@ def test_what_is_not_asked_is_said_of_the_tables_that_there_are(target: Target, 
 
 
 def test_tables_in_the_names_of_the_other_format_are_no_silent_clean_bill() -> None:
-    (note,) = limits.unasked(named("ethos-u"), "onnx")
+    (note,) = limits.unasked(target_of("ethos-u"), "onnx")
     assert note.startswith("the operators and types of target ethos-u are TFLite's, and the model is ONNX's: convert")
-    (note,) = limits.unasked(named("litert-gpu"), "onnx")
+    (note,) = limits.unasked(target_of("litert-gpu"), "onnx")
     assert note.startswith("the operators of target litert-gpu are TFLite's")
     for name, format_ in (("ethos-u", "tflite"), ("ranks", "onnx"), ("tosa", "onnx")):
-        assert not list(limits.unasked(named(name), format_))
+        assert not list(limits.unasked(target_of(name), format_))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from graphfix.formats.onnx.view import dtype_name
 from graphfix.formats.tflite.file.schema import TENSOR_TYPES
 from graphfix.targets import operator_names as names
 from graphfix.targets.registry import TARGETS
-from graphfix.targets.target import named
+from graphfix.targets.target import target_of
 
 
 @pytest.mark.needs_release("onnx>=1.23")  # 1.19 has no int2, uint2, float6e2m3 and float6e3m2
@@ -19,7 +19,7 @@ def test_the_types_are_those_of_the_views() -> None:
 
 
 def test_the_tables_of_every_target_hold_known_names() -> None:
-    for target in map(named, TARGETS):
+    for target in map(target_of, TARGETS):
         for format_ in [target.reads] if target.reads else names.OPERATORS:
             assert {*(target.operators or ()), *target.not_supported} <= names.OPERATORS[format_]
             assert (target.types or set()) <= names.TYPES[format_]

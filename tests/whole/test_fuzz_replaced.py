@@ -23,7 +23,7 @@ from tests.support.fuzz.onnx.graphs import draft
 from tests.support.named import rules
 from tests.support.onnx.fixing import lines
 
-NAMES = [name for name in targets.named("tosa").rewrites if name != "materialize-broadcasts"]
+NAMES = [name for name in targets.target_of("tosa").rewrites if name != "materialize-broadcasts"]
 """Sizes are free here: a stretch at run time would be shape arithmetic for the next run to fold."""
 RULES = rules(*(rule.name for rule in flat(ALL) if rule.name in NAMES))
 SEEDS = [

@@ -117,7 +117,7 @@ def test_a_constant_of_33_axes_has_no_array_in_the_proof() -> None:
     core = SimpleNamespace(key=("integers", "int64"), content=(7,), sizes=())
     for rank, is_read in ((32, True), (33, False)):
         view: Any = SimpleNamespace(core=core, axes=(None,) * rank, sizes=(1,) * rank)
-        assert (constant_folding.literal(view) is not None) == is_read
+        assert (constant_folding.constant_array(view) is not None) == is_read
 
 
 def test_a_constant_without_elements_of_a_huge_size_is_not_made(tmp_path: Path) -> None:

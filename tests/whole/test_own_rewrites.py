@@ -209,7 +209,7 @@ def test_pages_are_found_by_name_and_code(capsys: pytest.CaptureFixture[str]) ->
 )
 def test_it_runs_where_it_says(tmp_path: Path, line: str, neighbours: tuple[str, str | None]) -> None:
     file = own(tmp_path, HEAD + line + PLAN + "yield from ()\n")
-    order = [each.name for each in flat(own_rewrites.placed(ALL, own_rewrites.load([file])))]
+    order = [each.name for each in flat(own_rewrites.in_order(ALL, own_rewrites.load([file])))]
     at = order.index("mine")
     assert (order[at - 1], order[at + 1] if at + 1 < len(order) else None) == neighbours
     assert [name for name in order if name != "mine"] == list(REWRITES)

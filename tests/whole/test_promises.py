@@ -105,7 +105,7 @@ def test_the_version_is_the_same_everywhere(capsys: pytest.CaptureFixture[str]) 
 
 def test_what_the_command_line_offers_is_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert tuple(rewrite.name for rewrite in flat(ALL)) == registry.REWRITES
-    assert {targets.named(name).name for name in registry.TARGETS} == {*registry.TARGETS}
+    assert {targets.target_of(name).name for name in registry.TARGETS} == {*registry.TARGETS}
     assert set(forms.TEXTS) == set(lint_options.FORMS)
     assert [
         suffix for suffix in forms.FORMS if f" {suffix}" not in " ".join(ask(capsys, "fix", "--help").out.split())
@@ -114,7 +114,7 @@ def test_what_the_command_line_offers_is_what_there_is(capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize("name", registry.REWRITES)
 def test_every_rewrite_explains_itself_by_its_own_docstring(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    anywhere = {rule for row in map(targets.named, targets.TARGETS) for rule in row.rewrites if row.name != "tosa"}
+    anywhere = {rule for row in map(targets.target_of, targets.TARGETS) for rule in row.rewrites if row.name != "tosa"}
     room = "broadcasts" if name in anywhere else "tosa"
     module = importlib.import_module(f"rewrites.{room}.{name.replace('-', '_')}")
     said = ask(capsys, "explain", name)
@@ -130,7 +130,7 @@ def test_every_target_has_a_page_with_its_row_and_its_evidence(name: str, capsys
     assert (said.status, said.err) == (0, "")
     assert said.out.startswith(f"# target {name}\n")
     assert max(map(len, targets.page(name).splitlines())) <= 120
-    row = targets.named(name)
+    row = targets.target_of(name)
     assert row.evidence
     assert all(f"\n- {line}\n" in said.out for line in row.evidence)
     assert f"\n- rewrites: {', '.join(row.rewrites)}\n" in said.out

@@ -41,7 +41,7 @@ def test_then_nothing_is_found_and_a_second_run_copies(path: Path, target: str, 
     # unverified: of a model that no runtime runs `fix` believes less when it verifies, and does less
     out, again = tmp_path / path.name, tmp_path / "again" / path.name
     again.parent.mkdir()
-    graphfix.fix_file(path, out, target=target, check_result=False, bind_defaults=targets.named(target).static)
+    graphfix.fix_file(path, out, target=target, check_result=False, bind_defaults=targets.target_of(target).static)
     assert findings(out, target) == []
     assert not graphfix.fix_file(out, again, target=target, check_result=False).changed
     assert again.read_bytes() == out.read_bytes()
@@ -83,7 +83,7 @@ def test_what_the_target_can_not_take_is_listed_and_nothing_else_is_left(
     path: Path, target: str, fixed: FixedFiles
 ) -> None:
     out, _ = fixed(path, target)
-    row = targets.named(target)
+    row = targets.target_of(target)
     assert row.movement is not None
     named = {(site.graph, site.node, site.code): site.reason for site in graphfix.check(out, target=target).sites}
     assert all(named.values()), "each with its reason"

@@ -77,8 +77,8 @@ class Outputs:
             if same.sha256 == digest_of(made, name).sha256:
                 made.unlink()
                 return same
-        known = self._folder.read_text(f"{OWN}/{name}.source", _LONGEST)
-        if there is not None and known != owner:
+        source_line = self._folder.read_text(f"{OWN}/{name}.source", _LONGEST)
+        if there is not None and source_line != owner:
             what = "something else of this name is there, and is kept"
             raise GraphfixError(f"{self._folder.place(name)}: {what}; remove it, or choose another folder")
         self._folder.write_text(f"{OWN}/{name}.source", owner)

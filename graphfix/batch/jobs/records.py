@@ -77,9 +77,9 @@ def read(job: Job) -> Record | None:
 
 def _has_outputs(record: Record) -> bool:
     """Whether of all files that the outcome names it is known which bytes they have."""
-    made, known = record.outcome.conversion, {file.name for file in record.outputs}
-    named = (record.outcome.output, made.bytecode if made is not None else None)
-    return all(name is None or name in known for name in named)
+    made, file_names = record.outcome.conversion, {file.name for file in record.outputs}
+    output_names = (record.outcome.output, made.bytecode if made is not None else None)
+    return all(name is None or name in file_names for name in output_names)
 
 
 def write(job: Job, outcome: Outcome, sources: Sequence[Digest], outputs: Sequence[Digest]) -> None:
@@ -87,8 +87,8 @@ def write(job: Job, outcome: Outcome, sources: Sequence[Digest], outputs: Sequen
     there = addresses.store(job.output)
     options = request_digest.digest(job.command, job.request)
     first, *data = sources
-    known = (replace(first, name=urls.file_name(job.source)), *data)
-    record = Record(FORM, VERSION, options, known, tuple(outputs), _named(outcome, there))
+    first_files = (replace(first, name=urls.file_name(job.source)), *data)
+    record = Record(FORM, VERSION, options, first_files, tuple(outputs), _named(outcome, there))
     text = json.dumps(outcome_json.converter().unstructure(record), allow_nan=False)
     if len(text) <= MOST:
         there.write_text(_name(job), text)

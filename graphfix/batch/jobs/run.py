@@ -113,7 +113,7 @@ def run(
     """
     flight, done = _Flight(workers), dict[int, Kept]()
     numbered = enumerate(jobs)
-    told = 0
+    reported = 0
     try:
         while True:
             while len(flight.jobs) < workers.most and len(done) < MOST_KEPT:
@@ -128,8 +128,8 @@ def run(
             number, finished = ended
             watch.finished(finished)
             done[number] = kept(finished)
-            while told in done:
-                yield done.pop(told)
-                told += 1
+            while reported in done:
+                yield done.pop(reported)
+                reported += 1
     finally:
         flight.stop()

@@ -21,7 +21,7 @@ SCRATCH = ".scratch"
 
 
 @contextmanager
-def held(output: str) -> Iterator[None]:
+def locked(output: str) -> Iterator[None]:
     """Make the folder, and hold it; nothing is done for a URL, which has no lock.
 
     The system lets go of the lock however the process ends. Raises GraphfixError where another batch holds it, where

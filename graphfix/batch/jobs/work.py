@@ -66,9 +66,9 @@ def _child() -> Child:
 
 
 def _entry(job: Job, stop: threading.Event | None) -> Entry:
-    held = None if job.again else records.holding(job)
-    if held is not None:
-        return held
+    earlier_record = None if job.again else records.holding(job)
+    if earlier_record is not None:
+        return earlier_record
     with scratch(job.output) as folder:
         return _Work(job, folder.absolute(), stop).done()
 
@@ -134,11 +134,11 @@ def with_places(entry: Entry, model: Path, job: Job, source: Store, scratch: Pat
     `model` is how the entry names the model, and `source` is the store that the model was read from.
     """
     there = addresses.store(job.output)
-    named = partial(with_names, names={f"{scratch}/in/": beginning(source), f"{scratch}/out/": beginning(there)})
+    rename_paths = partial(with_names, names={f"{scratch}/in/": beginning(source), f"{scratch}/out/": beginning(there)})
     if isinstance(entry, Failure):
-        text = named(entry.error)
+        text = rename_paths(entry.error)
         if text.startswith(f"{model}: "):
             text = job.model + text.removeprefix(str(model))
         return replace(entry, source=job.model, error=text)
-    changed = {name: with_texts(getattr(entry, name), named) for name in TELLING}
+    changed = {name: with_texts(getattr(entry, name), rename_paths) for name in TELLING}
     return replace(entry, source=job.model, **changed)

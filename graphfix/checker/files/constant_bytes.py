@@ -108,7 +108,7 @@ class Payload(NamedTuple):
     def part(self, start: int, length: int) -> Payload:
         """Return a range of this one."""
         if self.file is None:
-            return held(self.data[start : start + length])
+            return stored_bytes(self.data[start : start + length])
         return Payload(self.file, self.offset + start, length)
 
     def same(self, other: Payload) -> bool:
@@ -134,6 +134,6 @@ class Payload(NamedTuple):
         return hashlib.blake2b(ends, digest_size=16).digest()
 
 
-def held(data: bytes) -> Payload:
+def stored_bytes(data: bytes) -> Payload:
     """Hold elements in memory."""
     return Payload(None, 0, len(data), data)

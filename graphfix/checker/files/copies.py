@@ -36,7 +36,7 @@ def _is_restated(before: Path, after: Path, data_root: Sequence[Path]) -> bool:
         return False
     found: list[tuple[bytes, list[Path]]] = []
     for path in (before, after):
-        message = skeleton.message(path, whole=_WHOLE)
+        message = skeleton.message(path, full_below=_WHOLE)
         if not external_data.may_have_external(message):
             return False
         model = skeleton.parsed(path, message)

@@ -53,7 +53,7 @@ def equal_sizes(pair: Pair, inputs: Inputs) -> EqualSizes:
     groups: list[dict[Size | Sum, None]] = []
     for members in pair.same:
         found = [_member(member, inputs, pair.shapes, given) for member in members]
-        merged = {known: None for size in found for known in (given.get(size, size), size)}
+        merged = {number_sizes: None for size in found for number_sizes in (given.get(size, size), size)}
         apart = []
         for group in groups:
             if group.keys() & merged.keys():
@@ -104,9 +104,9 @@ def _member(
 ) -> Size | Sum:
     """Return the size that a member of a statement names, or the parts of a sum: `past+seq`."""
     parts = [part.strip() for part in member.split("+")]
-    whole = any(member in (dims or ()) for dims in inputs.values())
+    is_symbol = any(member in (dims or ()) for dims in inputs.values())
     place = re.fullmatch(_PLACE, member, re.DOTALL)
-    if whole or len(parts) == 1 or not all(parts) or (place is not None and place[1] in inputs):
+    if is_symbol or len(parts) == 1 or not all(parts) or (place is not None and place[1] in inputs):
         return _size(member, inputs, shapes)
     sizes = [int(part) if re.fullmatch(_NUMBER, part) else _size(part, inputs, shapes) for part in parts]
     sizes = [given.get(size, size) for size in sizes]
@@ -120,9 +120,11 @@ def _given(inputs: Inputs, pair: Pair) -> dict[Size | Sum, Size]:
     given: dict[Size | Sum, Size] = {}
     for name, dims in inputs.items():
         for axis, size in enumerate(dims or ()):
-            whole = pair.shapes.get(name, ())
+            given_shape = pair.shapes.get(name, ())
             asked = (
-                whole[axis] if axis < len(whole) else pair.bindings.get(str(size), pair.bindings.get(f"{name}[{axis}]"))
+                given_shape[axis]
+                if axis < len(given_shape)
+                else pair.bindings.get(str(size), pair.bindings.get(f"{name}[{axis}]"))
             )
             if isinstance(size, str) and asked is not None:
                 given.setdefault(size, asked)
@@ -135,9 +137,9 @@ def _size(member: str, inputs: Inputs, shapes: Mapping[str, Sequence[int]]) -> S
         return member
     place = re.fullmatch(_PLACE, member, re.DOTALL)
     if place is None or place[1] not in inputs:
-        known = ", ".join(inputs) or "none"
+        input_names = ", ".join(inputs) or "none"
         raise BindingError(
-            f"--same {member}: neither a symbol of the inputs nor an axis of one; the inputs are: {known}"
+            f"--same {member}: neither a symbol of the inputs nor an axis of one; the inputs are: {input_names}"
         )
     dims = inputs[place[1]]
     if dims is None:

@@ -72,11 +72,15 @@ def _fits(number: InputNumber, dtype: np.dtype[Any]) -> bool:
 
 def _completed(dims: Sequence[int | str | None], count: int) -> list[int] | None:
     """Return the sizes with the free one that makes them hold so many elements; None where there is none."""
-    known = prod(size for size in dims if isinstance(size, int))
+    known_product = prod(size for size in dims if isinstance(size, int))
     free = sum(not isinstance(size, int) for size in dims)
-    if free > 1 or (free == 1 and (not known or count % known)) or (free == 0 and known != count):
+    if (
+        free > 1
+        or (free == 1 and (not known_product or count % known_product))
+        or (free == 0 and known_product != count)
+    ):
         return None
-    return [size if isinstance(size, int) else count // known for size in dims]
+    return [size if isinstance(size, int) else count // known_product for size in dims]
 
 
 def named_sizes(dims: Sequence[int | str | None] | None, array: Array) -> dict[str, int]:

@@ -120,4 +120,4 @@ def _joined(reasons: Mapping[str, str]) -> str | None:
     ways: dict[str, list[str]] = {}
     for way, reason in reasons.items():
         ways.setdefault(reason, []).append(way)
-    return "; ".join(f"in {', '.join(named)}: {reason}" for reason, named in ways.items()) or None
+    return "; ".join(f"in {', '.join(way_names)}: {reason}" for reason, way_names in ways.items()) or None

@@ -232,11 +232,11 @@ class Sweep:
         """Run these sizes with values that the model takes; `filled`: some output must have an element."""
         shapes = {spec.name: shape_of(spec, sizes) for spec in self.interface.inputs}
         shapes |= {name: array.shape for name, array in self.interface.constant_feeds.items()}
-        known = self.limits(shapes)
+        input_limits = self.limits(shapes)
         refusal: RefusedError | None = None
-        for choice in islice(choices(self.interface, known, number), self.most_choices):
+        for choice in islice(choices(self.interface, input_limits, number), self.most_choices):
             try:
-                case = seeded(self.interface, sizes, known, choice, (self.seed, number))
+                case = seeded(self.interface, sizes, input_limits, choice, (self.seed, number))
                 answer = self._ask(case)
             except RefusedError as error:
                 refusal = refusal or error

@@ -78,12 +78,12 @@ def static_onnx(path: Path, original: Path, values: Mapping[str, InputValue]) ->
     model = read(path)
     interface = onnx_interface(model)
     shapes = {spec.name: shape_of(spec, {}) for spec in interface.inputs}
-    known = limits(model, shapes)
+    input_limits = limits(model, shapes)
     arguments = tuple(shapes)
     if values:
         constant = onnx_interface(read(original)).setting(values, {}, shapes).constant
         interface = replace(interface.without(values), constant=constant)
-    return StaticModel(interface, known, arguments, float16_outputs=float16_outputs(model))
+    return StaticModel(interface, input_limits, arguments, float16_outputs=float16_outputs(model))
 
 
 def static_tflite(
@@ -104,5 +104,5 @@ def static_tflite(
     if values:
         constant = litert_interface(original).setting(values, {}, shapes).constant
         interface = replace(interface.without({spec.name for spec, _ in constant}), constant=constant)
-    known = limits(graphs, 0, names, shapes, fractional=interface.fractional)
-    return StaticModel(interface, known, tuple(shapes), input_ranges(graphs[0], names), output_steps(graphs[0]))
+    input_limits = limits(graphs, 0, names, shapes, fractional=interface.fractional)
+    return StaticModel(interface, input_limits, tuple(shapes), input_ranges(graphs[0], names), output_steps(graphs[0]))

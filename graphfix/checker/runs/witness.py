@@ -75,9 +75,9 @@ class Witness:
         if (fed, sizes) == self.last:
             return  # values are other ones, sizes are not
         self.last = fed, sizes
-        known = {**fed, **sizes}
-        derived = derive(known)
-        self._compare_stored(fed, {**derived, **known})
+        all_values = {**fed, **sizes}
+        derived = derive(all_values)
+        self._compare_stored(fed, {**derived, **all_values})
         # of a model from which an operator was cut the operator's results are fed: nobody computed them
         inputs = {name: shape for name, shape in fed.items() if name in self.claims.inputs}
         run = _Run.under(self.claims.inputs, inputs)
@@ -94,7 +94,7 @@ class Witness:
 
     def _compare_stored(self, fed: Mapping[str, Sizes], sizes: Mapping[str, Sizes]) -> None:
         """Compare the stored sizes that are believed with those of a run; what can't be computed is none."""
-        known: dict[str, int] = {text: fed[name][axis] for text, name, axis in self.symbols if name in fed}
+        sizes_by_text: dict[str, int] = {text: fed[name][axis] for text, name, axis in self.symbols if name in fed}
         for stored in self.claims.believed:
             have = sizes.get(stored.value)
             if have is None:
@@ -104,7 +104,7 @@ class Witness:
                 claim = f"rank {len(stored.dims)}"
                 self.disbelieved.setdefault(stored.value, Contradiction(stored.value, claim, have, ""))
             for axis, text in stored.sizes.items():
-                said = int(text) if text.isdecimal() else computed(text, known, Numbers())
+                said = int(text) if text.isdecimal() else computed(text, sizes_by_text, Numbers())
                 if axis >= len(have) or said != have[axis]:
                     claim = f"'{text}' of axis {axis}"
                     why = "" if said is None else f"the stored size is {said} here"
@@ -130,7 +130,7 @@ class Witness:
 class _Run:
     """The sizes that names have in one run."""
 
-    known: dict[tuple[str, ...], tuple[int, str]] = field(default_factory=dict)
+    seen_sizes: dict[tuple[str, ...], tuple[int, str]] = field(default_factory=dict)
     """(the size, where it was met first)."""
 
     @classmethod
@@ -143,7 +143,7 @@ class _Run:
                     if not _within(claim, size):
                         return None
                     if claim.names:
-                        run.known.setdefault(claim.names, (size, f"axis {axis} of '{name}'"))
+                        run.seen_sizes.setdefault(claim.names, (size, f"axis {axis} of '{name}'"))
         return run
 
     def may_have_no_elements(self, claim: ClaimedShape, sizes: Sizes) -> bool:
@@ -161,7 +161,7 @@ class _Run:
         """Return what a size is in this run, None where that is not known yet; what can be 0 may be."""
         if isinstance(size, int):
             return size
-        found = self.known.get(size.names)
+        found = self.seen_sizes.get(size.names)
         return found[0] if found is not None else None if size.least else 0
 
     def contradicted(self, value: str, claim: ClaimedShape, sizes: Sizes) -> str | None:
@@ -185,14 +185,14 @@ class _Run:
         """Return the size that a term has in this run, and where it was met; a new one has the size it is met with."""
         if not term.names:
             return have, where
-        if term.names not in self.known:
-            parts = [self.known.get((name,)) for name in term.names]
+        if term.names not in self.seen_sizes:
+            parts = [self.seen_sizes.get((name,)) for name in term.names]
             every = [part for part in parts if part is not None]
             if len(every) == len(parts):
                 # numpy's rule: 1 gives way; where the others differ the run would have failed
                 return next((part for part in every if part[0] != 1), every[0])
-            self.known[term.names] = have, where
-        return self.known[term.names]
+            self.seen_sizes[term.names] = have, where
+        return self.seen_sizes[term.names]
 
 
 def _has_broadcast(claim: ClaimedShape) -> bool:

@@ -98,7 +98,7 @@ def answer(options: Namespace) -> int:
     jobs = 0 if options.dask is not None else options.jobs
     orders = Orders(command, options.output, options.time_limit, options.memory_limit, options.again, jobs)
     answered = _Answer(options)
-    with _workers(options, orders) as workers, scratch.held(options.output), _accounted(answered, len(found)):
+    with _workers(options, orders) as workers, scratch.locked(options.output), _accounted(answered, len(found)):
         _do(orders.all_jobs(found, requests.for_model), workers, answered, len(found), command)
     with _accounted(answered, len(found)):
         return _reported(options, answered, begun)

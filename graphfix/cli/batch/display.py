@@ -33,7 +33,7 @@ class Display:
     slow: SlowModels | None = None
     """Prints the lines for models that take long; None if a bar is drawn or nothing is printed."""
     done: int = 0
-    told: float = 0.0
+    last_shown: float = 0.0
     """When something was said last."""
     ends: deque[float] = field(default_factory=lambda: deque([time.monotonic()], RECENT))
 
@@ -50,9 +50,9 @@ class Display:
     def tick(self) -> None:
         """Say where it is, unless that was said just now."""
         now = time.monotonic()
-        if self.progress is None or self.in_lines or now - self.told <= SOON:
+        if self.progress is None or self.in_lines or now - self.last_shown <= SOON:
             return
-        self.told = now
+        self.last_shown = now
         if self.slow is not None:
             self.slow.look(self.running(), f"{self.done} of {counted(self.total, 'model')} done")
         else:

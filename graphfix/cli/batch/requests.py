@@ -44,7 +44,7 @@ class Requests:
     """The requests of a batch."""
 
     settings: Settings
-    known: dict[Alike, Request] = field(default_factory=dict)
+    cache: dict[Alike, Request] = field(default_factory=dict)
 
     @classmethod
     def of(cls, options: Namespace, command: Command, models: Sequence[str]) -> Requests:
@@ -54,16 +54,16 @@ class Requests:
         _refuse_reports(options, local)
         for model in models:
             alike = made._alike(model)
-            if alike not in made.known:
+            if alike not in made.cache:
                 own = options.settings.of(Path(model))
                 for name in LACKS.get(command, ()):  # a configuration may say it for other commands
                     setattr(own, name, options.settings.defaults[name])
-                made.known[alike] = _request(own)
+                made.cache[alike] = _request(own)
         return made
 
     def for_model(self, model: str) -> Request:
         """What is asked of a model."""
-        return self.known[self._alike(model)]
+        return self.cache[self._alike(model)]
 
     def _alike(self, model: str) -> Alike:
         if all(layer.files is None for layer in self.settings.layers):

@@ -87,7 +87,7 @@ def _refuse_a_strangers(path: Path, table: Mapping[str, Any]) -> None:
         )
 
 
-def named(path: Path) -> tuple[Path, Mapping[str, Any]]:
+def read_named(path: Path) -> tuple[Path, Mapping[str, Any]]:
     """The file that --config names. Raises GraphfixError for one that can't be read."""
     table = _table(path)
     if table is None:
@@ -147,7 +147,7 @@ def _override(origin: str, override: Mapping[str, Any], folder: Path, commands: 
             raise ValueError(f"'{FILES}': {shown(each)} has {error}") from None
     rest = {key: said for key, said in override.items() if key != FILES}
     for key in rest:
-        if any(action.dest not in keys.OF_A_FILE for action in keys.known(key, commands.all)):
+        if any(action.dest not in keys.OF_A_FILE for action in keys.actions_of(key, commands.all)):
             raise ValueError(f"'{key}' is for a whole run, not for some files: say it beside the overrides")
     return Layer(origin, _values(rest, folder, commands), tuple(Glob(each, folder) for each in files))
 
@@ -157,7 +157,7 @@ def _values(table: Mapping[str, Any], folder: Path, commands: Commands) -> dict[
     values: dict[str, object] = {}
     said: dict[str, str] = {}
     for key, each in table.items():
-        action = keys.known(key, commands.all)[0]
+        action = keys.actions_of(key, commands.all)[0]
         action = commands.own.get(key, action)
         made = keys.value(key, action, each, folder)
         if each is not False:

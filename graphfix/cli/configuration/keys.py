@@ -41,9 +41,9 @@ KINDS: Mapping[object, tuple[tuple[type, ...], str]] = MappingProxyType(
 
 def options(command: Parser) -> Options:
     """The options of a command that a configuration may say, and those that it is told to say elsewhere."""
-    named = {_name(action): action for action in command._actions}  # noqa: SLF001  # argparse shows them nowhere else
+    actions = {_name(action): action for action in command._actions}  # noqa: SLF001  # argparse shows them nowhere else
     without = NO_KEYS | COMMAND_LINE_ONLY.get(command.prog.rpartition(" ")[2], frozenset())
-    return {name: action for name, action in named.items() if name and name not in without}
+    return {name: action for name, action in actions.items() if name and name not in without}
 
 
 def alone(command: Parser) -> list[frozenset[str]]:
@@ -56,7 +56,7 @@ def _name(action: argparse.Action) -> str:
     return next((name[2:] for name in action.option_strings if name.startswith("--")), "")
 
 
-def known(key: str, commands: Collection[Options]) -> list[argparse.Action]:
+def actions_of(key: str, commands: Collection[Options]) -> list[argparse.Action]:
     """The options of that name, one for each command that has it. Raises ValueError where there is none."""
     if key in SAID_EACH_TIME:
         raise ValueError(f"'{key}' replaces files: it is said on the command line, --{key}, and nowhere else")

@@ -76,12 +76,14 @@ def in_force(said: Said) -> Settings:
     own = keys.options(said.parser)
     if said.given.get("isolated") or "config" not in said.defaults:
         return Settings(own, said.defaults, said.given)
-    found = file.named(said.given["config"]) if "config" in said.given else file.nearest()
+    found = file.read_named(said.given["config"]) if "config" in said.given else file.nearest()
     if found is None:
         return Settings(own, said.defaults, said.given)
     path, table = found
     commands = parser.commands_of(parser.parser()).values()
     alone = {group for command in commands for group in keys.alone(command)}
-    known = file.Commands(own, [keys.options(command) for command in commands], sorted(alone, key=sorted))
-    layers = tuple(file.layers(path, table, known))
-    return Settings(own, said.defaults, said.given, layers, known.alone, path)
+    option_file_commands = file.Commands(
+        own, [keys.options(command) for command in commands], sorted(alone, key=sorted)
+    )
+    layers = tuple(file.layers(path, table, option_file_commands))
+    return Settings(own, said.defaults, said.given, layers, option_file_commands.alone, path)

@@ -32,13 +32,13 @@ def _checked(options: Namespace, opened: Streams) -> int:
     models = local_search.models(options.models, options.exclude)
     asked = [_of(options, model) for model in models]
     _refuse(options, asked)  # before the work, not after it
-    known = known_findings.opened(options.baseline, options.write_baseline)
+    known_findings_file = known_findings.opened(options.baseline, options.write_baseline)
     entries = []
     for number, own in enumerate(asked, 1):
-        entries.append(_entry(own, known, (number, len(asked)), opened))
+        entries.append(_entry(own, known_findings_file, (number, len(asked)), opened))
         forget_models()
     _print_all(options, entries)
-    _remember(options, known, entries)
+    _remember(options, known_findings_file, entries)
     for path in options.report:
         from graphfix.report.forms import registry
 
@@ -61,12 +61,12 @@ def _check(options: Namespace, progress: Progress | None) -> Outcome:
     return pipeline.check(options.model, request(options, progress))
 
 
-def _entry(options: Namespace, known: KnownFindings, among: tuple[int, int], opened: Streams) -> Entry:
+def _entry(options: Namespace, known_findings_file: KnownFindings, among: tuple[int, int], opened: Streams) -> Entry:
     """Check a model, leave out what does not count, and print what is said of it alone."""
     made = opened.renamed_entry(answers.entry(options, opened.refusing_data_files(_check, [options.model]), among))
     if isinstance(made, Outcome):
         selection = CodeSelection(_codes(options.select), _codes(options.ignore))
-        made = known.counted(Path(made.source), made, selection)
+        made = known_findings_file.counted(Path(made.source), made, selection)
     if options.form == TEXT or isinstance(made, Failure):
         clean = isinstance(made, Outcome) and not findings(made)
         answers.print_answer(options, made, short=clean and among[1] > 1)
@@ -107,10 +107,10 @@ def _refuse_codes(asked: Sequence[Namespace], own_codes: Sequence[str]) -> None:
     """Raise GraphfixError for a code that neither graphfix nor a rewrite of the user's own has."""
     from graphfix.report import pages
 
-    known = (*pages.codes(), *own_codes)
+    finding_codes = (*pages.codes(), *own_codes)
     for code in dict.fromkeys(code for own in asked for code in (*_codes(own.select), *_codes(own.ignore))):
-        if not names_a_code(code, known):
-            how = hint(code, known, "; --rewrites FILE names a rewrite that has one")
+        if not names_a_code(code, finding_codes):
+            how = hint(code, finding_codes, "; --rewrites FILE names a rewrite that has one")
             raise GraphfixError(f"no finding code begins with {code!r}{how}")
 
 
@@ -136,17 +136,17 @@ def _print_all(options: Namespace, entries: Sequence[Entry]) -> None:
         print(summary.statistics(entries))
 
 
-def _remember(options: Namespace, known: KnownFindings, entries: Sequence[Entry]) -> None:
+def _remember(options: Namespace, known_findings_file: KnownFindings, entries: Sequence[Entry]) -> None:
     """Write the baseline, or say how much of it is over."""
     failed = any(isinstance(entry, Failure) for entry in entries)
-    if known.writes and failed:
+    if known_findings_file.writes and failed:
         terminal.say(
             f"{options.write_baseline}: not written: a model could not be checked; mend it, or --exclude it",
             options.color,
         )
         return
-    gone = 0 if known.writes else known.gone()
-    said = known.write() if known.writes else ""
+    gone = 0 if known_findings_file.writes else known_findings_file.gone()
+    said = known_findings_file.write() if known_findings_file.writes else ""
     if gone:
         again = f"--write-baseline {options.baseline} takes them out"
         said = f"{options.baseline}: {counted(gone, 'known finding')} can't be found any more; {again}"

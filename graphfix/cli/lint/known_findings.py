@@ -25,9 +25,9 @@ class Checked:
     fingerprints: AbstractSet[str]
     """The fingerprints of the findings: each known finding is looked up among them."""
 
-    def covers(self, known: Known) -> bool:
+    def covers(self, finding: Known) -> bool:
         """Whether such a finding was looked for."""
-        return self.selection.takes(str(known["code"]))
+        return self.selection.takes(str(finding["code"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,14 @@ class KnownFindings:
         findings = baseline.described(chosen)
         found = Checked(findings, selection, frozenset(str(each["fingerprint"]) for each in findings))
         self.checked[self.baseline.name_of(model)] = found
-        known = found.fingerprints if self.writes else self.baseline.known(model)
-        new = baseline.unknown(chosen, known)
+        fingerprints = found.fingerprints if self.writes else self.baseline.fingerprints(model)
+        new = baseline.unknown(chosen, fingerprints)
         return replace(chosen, sites=new, suppressed=len(chosen.sites) - len(new))
 
     def gone(self) -> int:
         """How many findings of the baseline there are no more, in what was checked and in models that are gone."""
         files: Mapping[str, Sequence[Known]] = self.baseline.files if self.baseline is not None else {}
-        return sum(self._is_gone(name, each) for name, known in files.items() for each in known)
+        return sum(self._is_gone(name, each) for name, findings in files.items() for each in findings)
 
     def write(self) -> str:
         """Write the baseline: what was found, and what this run did not look for; return what to say of it.
@@ -65,8 +65,8 @@ class KnownFindings:
         if self.baseline is None:
             return ""
         files = {
-            name: [each for each in known if self._was_not_asked(name, each)]
-            for name, known in self.baseline.files.items()
+            name: [each for each in findings if self._was_not_asked(name, each)]
+            for name, findings in self.baseline.files.items()
         }
         for name, found in self.checked.items():
             files[name] = [*files.get(name, ()), *found.findings]
@@ -76,27 +76,27 @@ class KnownFindings:
         number = sum(map(len, files.values()))
         return f"{self.baseline.path}: written, {counted(number, 'finding')}"
 
-    def _is_gone(self, name: str, known: Known) -> bool:
+    def _is_gone(self, name: str, finding: Known) -> bool:
         checked = self.checked.get(name)
         if checked is None:
             return not self._is_there(name)
-        return checked.covers(known) and known["fingerprint"] not in checked.fingerprints
+        return checked.covers(finding) and finding["fingerprint"] not in checked.fingerprints
 
-    def _was_not_asked(self, name: str, known: Known) -> bool:
+    def _was_not_asked(self, name: str, finding: Known) -> bool:
         checked = self.checked.get(name)
-        return self._is_there(name) if checked is None else not checked.covers(known)
+        return self._is_there(name) if checked is None else not checked.covers(finding)
 
     def _is_there(self, name: str) -> bool:
         return self.baseline is not None and os.path.lexists(self.baseline.path.parent / name)
 
 
-def opened(known: Path | None, write: Path | None) -> KnownFindings:
+def opened(baseline_path: Path | None, write: Path | None) -> KnownFindings:
     """What --baseline and --write-baseline name: the second is written, and then the first is not read.
 
     Raises GraphfixError for a file that is no baseline: it is neither believed nor replaced.
     """
     if write is None:
-        return KnownFindings(baseline.read(known) if known is not None else None, writes=False)
+        return KnownFindings(baseline.read(baseline_path) if baseline_path is not None else None, writes=False)
     if not write.parent.is_dir():
         raise GraphfixError(f"{write}: the folder of the baseline does not exist; create it first")
     return KnownFindings(baseline.read(write) if os.path.lexists(write) else Baseline(write), writes=True)

@@ -64,10 +64,10 @@ def _codes(text: str) -> str:
     from graphfix.report.findings.selection import may_be_own, names_a_code
     from graphfix.results.error_texts import hint
 
-    known = pages.codes()
+    finding_codes = pages.codes()
     given = tuple(part.strip().upper() for part in text.split(","))
     for code in given:
-        if not (names_a_code(code, known) or may_be_own(code)):  # of those is asked where the rewrites are read
-            how = hint(code, known, f"; known: {', '.join(known)}, their beginnings, and ALL")
+        if not (names_a_code(code, finding_codes) or may_be_own(code)):  # of those is asked where the rewrites are read
+            how = hint(code, finding_codes, f"; known: {', '.join(finding_codes)}, their beginnings, and ALL")
             raise argparse.ArgumentTypeError(f"no finding code begins with {code!r}{how}")
     return ",".join(given)

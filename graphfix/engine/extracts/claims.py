@@ -48,11 +48,11 @@ def _operands(graphs: Sequence[Graph]) -> Iterator[Value]:
                     yield value
 
 
-def _claimed(shape: Shape, known: dict[Shape, ClaimedShape]) -> ClaimedShape:
-    """Return a shape as plain data; `known` caches it, because large models have few distinct shapes."""
-    claimed = known.get(shape)
+def _claimed(shape: Shape, claimed_shapes: dict[Shape, ClaimedShape]) -> ClaimedShape:
+    """Return a shape as plain data; `claimed_shapes` caches it, because large models have few distinct shapes."""
+    claimed = claimed_shapes.get(shape)
     if claimed is None:
-        claimed = known[shape] = tuple(
+        claimed = claimed_shapes[shape] = tuple(
             [size if isinstance(size, int) else Term(size.parts, size.lo, size.hi) for size in shape.dims]
         )
     return claimed

@@ -43,9 +43,9 @@ def excerpt(before: Snapshot, after: Snapshot, sites: Sequence[Site]) -> Excerpt
     """Return the nodes with sites and the nodes at most STEPS edges away, before and after the edits."""
     after = without_taken(after, before)
     both = merged(list(before.nodes), list(after.nodes))
-    named = _named(sites, before, after)
-    near = _near(set(named), before, after)
-    nodes = [_node(key, before, after, near, named.get(key)) for key in both if key in near]
+    site_names = _named(sites, before, after)
+    near = _near(set(site_names), before, after)
+    nodes = [_node(key, before, after, near, site_names.get(key)) for key in both if key in near]
     return Excerpt(nodes, STEPS, len(both) - len(near))
 
 
@@ -120,11 +120,11 @@ def _makers(node: Node, makers: Mapping[Value, Key]) -> Iterator[Key]:
 
 def merged(before: Sequence[Key], after: Sequence[Key]) -> list[Key]:
     """Return the nodes of both lists in one order: a node of `after` alone precedes the next node that is in both."""
-    known = set(before)
+    keys_before = set(before)
     follows: dict[Key | None, list[Key]] = {}
     waiting: list[Key] = []
     for key in after:
-        if key in known:
+        if key in keys_before:
             follows[key] = waiting
             waiting = []
         else:
@@ -132,16 +132,16 @@ def merged(before: Sequence[Key], after: Sequence[Key]) -> list[Key]:
     return [each for key in before for each in (*follows.get(key, ()), key)] + waiting
 
 
-def _near(named: set[Key], before: Snapshot, after: Snapshot) -> set[Key]:
-    """Return the keys at most STEPS edges away from those in `named`, along edges of either snapshot."""
+def _near(site_keys: set[Key], before: Snapshot, after: Snapshot) -> set[Key]:
+    """Return the keys at most STEPS edges away from those in `site_names`, along edges of either snapshot."""
     edges: dict[Key, set[Key]] = {}
     for reads in (before.reads, after.reads):
         for key, makers in reads.items():
             for maker in makers:
                 edges.setdefault(key, set()).add(maker)
                 edges.setdefault(maker, set()).add(key)
-    near = set(named)
-    edge_of = set(named)
+    near = set(site_keys)
+    edge_of = set(site_keys)
     for _ in range(STEPS):
         edge_of = {other for key in edge_of for other in edges.get(key, ())} - near
         near |= edge_of

@@ -35,7 +35,7 @@ def listing(model: Model, selection: NodeSelection) -> Listing:
     return Listing(
         scopes,
         operators.total(),
-        None if selection.whole else sum(len(scope.nodes) for scope in scopes),
+        None if selection.selects_all else sum(len(scope.nodes) for scope in scopes),
         dict(operators.most_common()),
         **{name: counts[name] for name in ("lifted", "stretched", "maybe", "unknown")},
     )
@@ -54,7 +54,7 @@ def _scope(
         implicit = _count(alignment, trouble, counts)
         if (wanted is None or node.index in wanted) and (implicit or not selection.broadcasts_only):
             nodes.append(_node(node, alignment, trouble, maps=selection.maps))
-    if selection.whole or (selection.only_scopes and wanted is None):
+    if selection.selects_all or (selection.only_scopes and wanted is None):
         outputs = sorted(graph.outputs, key=lambda value: value.name)
         return ListedScope(graph.path, nodes, [_value(value) for value in graph.inputs], [_value(v) for v in outputs])
     return ListedScope(graph.path, nodes) if nodes else None

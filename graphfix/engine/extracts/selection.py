@@ -43,7 +43,7 @@ class NodeSelection:
             raise GraphfixError(f"around is {shown(self.around)}; give a node's name and a number, such as ('add', 2)")
 
     @property
-    def whole(self) -> bool:
+    def selects_all(self) -> bool:
         """Return whether all nodes are selected."""
         return not self.broadcasts_only and self.nodes is None and self.around is None and self.graphs is None
 
@@ -98,8 +98,8 @@ def matches(text: str, pattern: str) -> bool:
 def _refuse_unmatched(nodes: Sequence[Node], pattern: str) -> None:
     """Raise GraphfixError if no node fits the pattern. An empty listing of a misspelt name would be misleading."""
     if not any(_matches(node, pattern) for node in nodes):
-        known = dict.fromkeys(name for node in nodes for name in (node.op, node.label))
-        raise GraphfixError(f"no node {pattern!r}{_known(pattern, list(known))}")
+        node_names = dict.fromkeys(name for node in nodes for name in (node.op, node.label))
+        raise GraphfixError(f"no node {pattern!r}{_known(pattern, list(node_names))}")
 
 
 def _matches(node: Node, pattern: str) -> bool:
@@ -112,8 +112,8 @@ def _around(graphs: Sequence[Graph], scopes: Iterable[Graph], name: str, edges: 
         raise GraphfixError(f"around {name!r}: a number of edges is at least 0, not {edges}")
     reached = [node for graph in scopes for node in graph.nodes if name in _names(node)]
     if not reached:
-        known = [each for graph in graphs for node in graph.nodes for each in _names(node)]
-        raise GraphfixError(f"no node or result {name!r}{_known(name, known)}")
+        node_names = [each for graph in graphs for node in graph.nodes for each in _names(node)]
+        raise GraphfixError(f"no node or result {name!r}{_known(name, node_names)}")
     found = {_place(node) for node in reached}
     for _ in range(edges):
         beside = {_place(node): node for each in reached for node in _neighbours(each)}
@@ -142,6 +142,6 @@ def _neighbours(node: Node) -> Iterator[Node]:
             yield from (reader for reader, _ in value.reads)
 
 
-def _known(name: str, known: Sequence[str]) -> str:
+def _known(name: str, names: Sequence[str]) -> str:
     how = "; graphfix show without it lists them all"
-    return hint(name, known, how) if len(known) <= MOST_NAMES else how
+    return hint(name, names, how) if len(names) <= MOST_NAMES else how

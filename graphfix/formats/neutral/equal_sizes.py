@@ -38,10 +38,10 @@ Group: TypeAlias = dict[int | str | Sum, None]
 """Sizes that are one: labels, and at most a number or a sum."""
 
 
-def member(text: str, known: Container[str]) -> Member:
+def member(text: str, size_names: Container[str]) -> Member:
     """A member of a statement: what is no name itself and holds a `+` is a sum."""
     parts = tuple(part.strip() for part in text.split("+"))
-    return parts if len(parts) > 1 and all(parts) and text not in known else text
+    return parts if len(parts) > 1 and all(parts) and text not in size_names else text
 
 
 def groups(where: str, same: Sequence[Sequence[Member]], size_of: Callable[[str], int | str]) -> list[Group]:
@@ -58,10 +58,10 @@ def groups(where: str, same: Sequence[Sequence[Member]], size_of: Callable[[str]
                 merged = {**group, **merged}
             else:
                 apart.append(group)
-        known = [size for size in merged if not isinstance(size, str)]
-        if len(known) > 1:
-            sums = any(isinstance(size, Sum) for size in known)
-            unequal = f"{known[0]} and {known[1]} are not equal; leave it out"
+        numbers = [size for size in merged if not isinstance(size, str)]
+        if len(numbers) > 1:
+            sums = any(isinstance(size, Sum) for size in numbers)
+            unequal = f"{numbers[0]} and {numbers[1]} are not equal; leave it out"
             why = "sums are not solved: bind what they are of" if sums else unequal
             raise GraphfixError(f"{where}: {text(members)}: {why}")
         found = [*apart, merged]

@@ -114,7 +114,7 @@ class Staging:
 
     written: list[tuple[Path, Path]] = field(default_factory=list)
     """Temporary and final name, in the order of their renaming."""
-    placed: list[Path] = field(default_factory=list)
+    placed_files: list[Path] = field(default_factory=list)
     """Files that have their final names already, to be removed on failure."""
 
     def write(self, path: Path, source: Source, pieces: Iterable[Piece]) -> None:
@@ -140,14 +140,14 @@ class Staging:
             if os.path.lexists(path):
                 raise GraphfixError(f"{path}: a file of this name has just appeared; choose another name")
             temporary.replace(path)
-            self.placed.append(path)
+            self.placed_files.append(path)
         model[0].replace(model[1])
 
     def rollback(self) -> None:
         """Remove what was written, unless an interrupt came after the last renaming: the model has its final name."""
-        if self.placed and not os.path.lexists(self.written[-1][0]):
+        if self.placed_files and not os.path.lexists(self.written[-1][0]):
             return
-        for path in [temporary for temporary, _ in self.written] + self.placed:
+        for path in [temporary for temporary, _ in self.written] + self.placed_files:
             with suppress(OSError):  # what failed first is the error to report
                 path.unlink(missing_ok=True)
 

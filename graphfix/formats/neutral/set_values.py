@@ -74,10 +74,10 @@ def _sizes(where: str, value: InputValue, count: int, dims: Sequence[int | str |
     if dims is None:
         return [count] if isinstance(value, tuple) else []
     shape = ",".join("?" if size is None else str(size) for size in dims)
-    known: list[int] = [size for size in dims if isinstance(size, int)]
-    free, least = len(dims) - len(known), prod(known)
+    numbers: list[int] = [size for size in dims if isinstance(size, int)]
+    free, least = len(dims) - len(numbers), prod(numbers)
     if free == 0 and least == count:
-        return known
+        return numbers
     if free == 1 and least and count % least == 0:
         return [size if isinstance(size, int) else count // least for size in dims]
     if free > 1:

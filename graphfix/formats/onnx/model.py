@@ -153,8 +153,8 @@ class OnnxModel:
     @property
     def outputs(self) -> Sequence[Value]:
         """The outputs of the main graph, in the order of the file."""
-        named = {value.name: value for value in self.graphs[0].outputs}
-        return [named[each.name] for each in self.container.skeleton.graph.output if each.name in named]
+        by_name = {value.name: value for value in self.graphs[0].outputs}
+        return [by_name[each.name] for each in self.container.skeleton.graph.output if each.name in by_name]
 
     @property
     def graph_names(self) -> Mapping[str, str]:
@@ -320,13 +320,13 @@ class OnnxModel:
         """Raise GraphfixError where writing to `path` would replace one of the model's external data files."""
         self.container.refuse_output(path)
 
-    def save(self, path: str | Path, *, named: str = "") -> Sequence[Path]:
+    def save(self, path: str | Path, *, final_name: str = "") -> Sequence[Path]:
         """Write the file; a verbatim copy where nothing changed. Return the data files that were made beside it.
 
-        In another folder than the model's the data files are called after the file, or after `named`.
+        In another folder than the model's the data files are called after the file, or after `by_name`.
         """
         self.finish()
-        return self.container.save(file_path("save", path), changed=self.changed, named=named)
+        return self.container.save(file_path("save", path), changed=self.changed, final_name=final_name)
 
     def tobytes(self) -> bytes:
         """The file as bytes, for models that fit into memory."""
@@ -364,8 +364,8 @@ class OnnxModel:
 
     def _rebuild_and_complete(self) -> None:
         """Build the view of the file as it is now, and complete the stored shapes where more is known."""
-        known = self._state.renews
+        renewals = self._state.renews
         hidden = self._inference is not None and any(self._inference.hidden.values())
         self._rebuild_view()
-        if known and not hidden:  # a stated size may be what lets the inference return a wrong one
+        if renewals and not hidden:  # a stated size may be what lets the inference return a wrong one
             binding.complete_shapes(self._facts.main)

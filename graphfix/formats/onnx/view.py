@@ -81,7 +81,7 @@ class Views:
         cut = tensor is None or tensor.data_location == TensorProto.EXTERNAL or self.is_cut(tensor)
         return None if cut else tensor
 
-    def known(self, value: Value) -> tuple[Scalar, ...] | None:
+    def literal_of(self, value: Value) -> tuple[Scalar, ...] | None:
         """The elements of a value that follows from constants, None where they are not known."""
         return self.evaluator.elements(value)
 
@@ -112,8 +112,8 @@ class Views:
             return inside
         from graphfix.formats.onnx.constants.trips import UNKNOWN_TRIPS
 
-        known = self.trips(node)
-        return inside * (UNKNOWN_TRIPS if known is None else max(1, known.number))
+        trips = self.trips(node)
+        return inside * (UNKNOWN_TRIPS if trips is None else max(1, trips.number))
 
     def _bodies_of(self, node: Node) -> Sequence[Graph]:
         """The bodies of a node of the file."""
@@ -162,8 +162,8 @@ def constant_tensor(proto: NodeProto) -> TensorProto | None:
     """The tensor of a Constant node that holds one."""
     if proto.op_type != "Constant" or not is_standard(proto.domain):
         return None
-    held = (attribute.t for attribute in proto.attribute if attribute.name == "value" and attribute.HasField("t"))
-    return next(held, None)
+    tensors = (attribute.t for attribute in proto.attribute if attribute.name == "value" and attribute.HasField("t"))
+    return next(tensors, None)
 
 
 SCALARS = ("value_float", "value_int", "value_floats", "value_ints")

@@ -56,7 +56,7 @@ class _Builder:
         self.graph.read_literal = self._literal
         self.graph.read_content = lambda value: self.scope.content(value.name)
         views = self.views
-        self.graph.read_known = views.known
+        self.graph.read_known = views.literal_of
         self.graph.read_bounds = views.bounds.of
         self.graph.read_trips = views.trips
         self.graph.read_repeats = views.repeats
@@ -94,19 +94,19 @@ class _Builder:
 
     def _value(self, name: str, kind: Kind, place: int | None = None) -> Value:
         scope = self.scope
-        known = scope.types.get(name) or scope.type_of(name)
+        value_type = scope.types.get(name) or scope.type_of(name)
         stale = scope.stale.get(name) if scope.stale else None
-        dtype = dtype_name(known.dtype or scope.dtype(name))
-        value = self.values[name] = Value(name, known.shape, dtype, kind, self.graph, stale, place)
+        dtype = dtype_name(value_type.dtype or scope.dtype(name))
+        value = self.values[name] = Value(name, value_type.shape, dtype, kind, self.graph, stale, place)
         return value
 
     def _nodes(self) -> None:
         """The nodes, each before its bodies; what was read of it is let go, for the view is to take its place."""
-        steps, graph, known = self.scope.steps, self.graph, self.values.get
+        steps, graph, value_of = self.scope.steps, self.graph, self.values.get
         rows = {operator: self._row(*operator) for operator in set(steps.operators)}
         bodies = self._bodies()
         for index, (operator, name, inputs, outputs, bare) in enumerate(steps.rows()):
-            operands = tuple(map(known, inputs))
+            operands = tuple(map(value_of, inputs))
             if not all(operands):
                 operands = tuple(map(self._operand, inputs))
             kind, attributes = PLAIN if bare else _held(steps[index])

@@ -105,12 +105,12 @@ def _bound(container: Container, dims: Mapping[str, Size], shapes: Mapping[str, 
         if isinstance(size, int):
             sizes = bound.setdefault(tensor, list(declared(tensors[tensor])))
             sizes[axis] = _one(f"{where}: --dim {label}", sizes[axis], size, sizes)
-    for name, whole in shapes.items():
+    for name, shape in shapes.items():
         if name not in inputs:
             raise GraphfixError(f"{where}: --shape {name}: {no_input(name, inputs)}")
         tensor = inputs[name]
         have = bound.get(tensor, list(declared(tensors[tensor])))
-        bound[tensor] = _whole(f"{where}: --shape {name}", tensors[tensor], have, whole)
+        bound[tensor] = _whole(f"{where}: --shape {name}", tensors[tensor], have, shape)
     return bound
 
 
@@ -147,8 +147,8 @@ def _groups(container: Container, same: Same, bound: Sizes) -> list[Group]:
     def size_of(text: str) -> int | str:
         at = place(text)
         if at is None or at[0] not in inputs:
-            known = ", ".join(inputs) or "none"
-            raise GraphfixError(f"{where}: --same {text}: no axis of an input, such as ids[0]; inputs: {known}")
+            input_names = ", ".join(inputs) or "none"
+            raise GraphfixError(f"{where}: --same {text}: no axis of an input, such as ids[0]; inputs: {input_names}")
         tensor, axis = inputs[at[0]], at[1]
         sizes = bound.get(tensor, list(declared(tensors[tensor])))
         if not sizes and not tensors[tensor].states_rank:
@@ -157,8 +157,8 @@ def _groups(container: Container, same: Same, bound: Sizes) -> list[Group]:
             raise GraphfixError(f"{where}: --same {text}: '{at[0]}' has {len(sizes)} axes, the first is {at[0]}[0]")
         return firsts[tensor, axis] if sizes[axis] == FREE else sizes[axis]
 
-    known = {f"{name}[{axis}]" for name, tensor in inputs.items() for axis in range(len(declared(tensors[tensor])))}
-    return groups(where, [[member(text, known) for text in members] for members in same], size_of)
+    labels = {f"{name}[{axis}]" for name, tensor in inputs.items() for axis in range(len(declared(tensors[tensor])))}
+    return groups(where, [[member(text, labels) for text in members] for members in same], size_of)
 
 
 def _whole(where: str, tensor: Tensor, have: list[int], want: Sequence[int | None]) -> list[int]:
@@ -192,8 +192,10 @@ def _reported(container: Container, inputs: Mapping[int, Sequence[int]]) -> dict
     asked = evaluation.shapes(source, inputs, container.given)
     if asked.invoked is None:
         raise RefusedError(asked.reason or "the model does not run")
-    known = asked.invoked[0]
-    return {tensor: known[tensor] for tensor in determined(container) if tensor < len(known)}  # without new constants
+    reported = asked.invoked[0]
+    return {
+        tensor: reported[tensor] for tensor in determined(container) if tensor < len(reported)
+    }  # without new constants
 
 
 def _update_shapes(

@@ -36,8 +36,8 @@ class Evaluator:
             main = self.container.subgraphs[0]
             free = any(FREE in (main.tensors[at].signature or ()) for at in main.inputs if at != ABSENT)
             in_file = {at for at, record in enumerate(main.tensors) if record.place != NEW or self.current is not None}
-            known, self._folded = computed(self.container)
-            self._tensors = frozenset() if free else known & in_file
+            computed_values, self._folded = computed(self.container)
+            self._tensors = frozenset() if free else computed_values & in_file
         return self._tensors
 
     def elements(self, tensor: int) -> bytes:

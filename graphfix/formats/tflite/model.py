@@ -190,7 +190,7 @@ class TfliteModel:
         match edit:
             case DropMetadata(name):
                 self.container.parts.drop_metadata(name)
-                self._views[0].graph.metadata = tuple(known for known, _ in self.container.metadata)
+                self._views[0].graph.metadata = tuple(entry_name for entry_name, _ in self.container.metadata)
             case StateShape(value):
                 state_shape(self._state.builders[value.graph].subgraph, value)
                 self._restated = True
@@ -234,7 +234,7 @@ class TfliteModel:
         """Raise GraphfixError where writing to `path` would replace a file that the model itself needs."""
         self.container.refuse_output(path)
 
-    def save(self, path: str | Path, *, named: str = "") -> Sequence[Path]:  # noqa: ARG002 - no file is named after it
+    def save(self, path: str | Path, *, final_name: str = "") -> Sequence[Path]:  # noqa: ARG002 - no file is named after it
         """Write the file; a verbatim copy where nothing changed."""
         self.finish()
         return self.container.save(file_path("save", path), changed=self.changed)

@@ -71,8 +71,8 @@ def drop(container: Container, values: Mapping[str, InputValue]) -> None:
     ]
 
 
-def _without(named: Iterable[tuple[str, int]], tensors: Collection[int]) -> tuple[tuple[str, int], ...]:
-    return tuple((name, tensor) for name, tensor in named if tensor not in tensors)
+def _without(entries: Iterable[tuple[str, int]], tensors: Collection[int]) -> tuple[tuple[str, int], ...]:
+    return tuple((name, tensor) for name, tensor in entries if tensor not in tensors)
 
 
 def _arrays(container: Container, values: Mapping[str, InputValue]) -> dict[str, tuple[int, Array]]:

@@ -47,8 +47,8 @@ def _subgraph(container: Container, key: str) -> int:
     for signature in container.signatures:
         if signature.key == key:
             return signature.subgraph
-    known = ", ".join(signature.key for signature in container.signatures) or "none"
-    raise GraphfixError(f"{container.source.name}: --signature {key}: no such signature; signatures: {known}")
+    signature_names = ", ".join(signature.key for signature in container.signatures) or "none"
+    raise GraphfixError(f"{container.source.name}: --signature {key}: no such signature; signatures: {signature_names}")
 
 
 def _refuse(container: Container, key: str) -> None:
@@ -72,9 +72,9 @@ def _reached(container: Container, main: int) -> list[int]:
 def _bodies(container: Container, operator: Operator) -> dict[str, int]:
     """The subgraphs that an operator runs, by option. Raises GraphfixError for an operator that lists them."""
     options = container.options(operator)
-    named = {name: value for name, value in options.items() if name in BODIES}
-    found = {name: number for name, number in named.items() if isinstance(number, int)}
-    if "decomposition_subgraph_index" in found or len(found) < len(named):
+    body_options = {name: value for name, value in options.items() if name in BODIES}
+    found = {name: number for name, number in body_options.items() if isinstance(number, int)}
+    if "decomposition_subgraph_index" in found or len(found) < len(body_options):
         why = "an operator of StableHLO names subgraphs; export the signature alone"
         raise GraphfixError(f"{container.source.name}: --signature: {why}")
     return found

@@ -78,8 +78,8 @@ def right_aligned(
     axes = [OperandAxis(None, "no" if size == 1 else "yes") for size in space[:added]]
     for axis, (mine, size) in enumerate(zip(shape, space[added:], strict=True)):
         same = mine == size and mine is not None
-        known = isinstance(mine, int)
-        axes.append(OperandAxis(axis, "no" if same or (known and mine != 1) else "yes" if known else "maybe"))
+        is_known = isinstance(mine, int)
+        axes.append(OperandAxis(axis, "no" if same or (is_known and mine != 1) else "yes" if is_known else "maybe"))
     return OperandExcerpt(index, value, (*shape, *(matrix or ())), tuple(axes), matrix)
 
 

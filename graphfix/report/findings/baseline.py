@@ -49,7 +49,7 @@ class Baseline:
             folder = there
         return (Path(folder) / model.name).as_posix()
 
-    def known(self, model: Path) -> set[str]:
+    def fingerprints(self, model: Path) -> set[str]:
         """The fingerprints of a model's known findings."""
         return {str(each["fingerprint"]) for each in self.files.get(self.name_of(model), ())}
 
@@ -77,7 +77,10 @@ def _files(path: Path, content: object) -> Mapping[str, Sequence[Known]]:
     if content[HEAD] != VERSION:
         raise GraphfixError(f"{path}: a baseline of another version than {VERSION}; write it anew by --write-baseline")
     files = content.get("files")
-    if not (isinstance(files, dict) and all(isinstance(known, list) for known in files.values())):
+    if not (
+        isinstance(files, dict)
+        and all(isinstance(fingerprints_of_file, list) for fingerprints_of_file in files.values())
+    ):
         raise GraphfixError(f"{path}: no baseline: its 'files' are no lists of findings; {REPAIR}")
     listed = ((name, number, each) for name, known in files.items() for number, each in enumerate(known, 1))
     for name, number, each in listed:
@@ -93,10 +96,10 @@ def described(outcome: Outcome) -> list[Known]:
     return [_line(site, digits) for site, digits in found if site.is_finding]
 
 
-def unknown(outcome: Outcome, known: Collection[str]) -> tuple[Site, ...]:
+def unknown(outcome: Outcome, fingerprints_known: Collection[str]) -> tuple[Site, ...]:
     """The sites without the findings that are known."""
-    named = zip(outcome.sites, fingerprints(outcome.sites), strict=True)
-    return tuple(site for site, digits in named if digits not in known or not site.is_finding)
+    by_fingerprint = zip(outcome.sites, fingerprints(outcome.sites), strict=True)
+    return tuple(site for site, digits in by_fingerprint if digits not in fingerprints_known or not site.is_finding)
 
 
 def text(files: Mapping[str, Sequence[Known]]) -> str:

@@ -32,9 +32,9 @@ def may_be_own(prefix: str) -> bool:
     return bool(re.fullmatch(OWN_PREFIX, prefix))
 
 
-def names_a_code(prefix: str, known: Sequence[str]) -> bool:
+def names_a_code(prefix: str, codes: Sequence[str]) -> bool:
     """Whether any of the codes begins so."""
-    return prefix == ALL or (bool(prefix) and any(code.startswith(prefix) for code in known))
+    return prefix == ALL or (bool(prefix) and any(code.startswith(prefix) for code in codes))
 
 
 def _longest(prefixes: Sequence[str], code: str) -> int:

@@ -21,5 +21,5 @@ def uri(model: str) -> str:
     inside = relative_path(model)
     if inside is not None:
         return quote(inside, safe=SAFE, errors="surrogatepass")
-    whole = PurePath(os.path.abspath(model)).as_posix()  # noqa: PTH100
-    return f"file://{'' if whole.startswith('/') else '/'}{quote(whole, safe=SAFE, errors='surrogatepass')}"
+    path_text = PurePath(os.path.abspath(model)).as_posix()  # noqa: PTH100
+    return f"file://{'' if path_text.startswith('/') else '/'}{quote(path_text, safe=SAFE, errors='surrogatepass')}"

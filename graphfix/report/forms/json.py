@@ -31,8 +31,8 @@ def document(entry: Entry) -> dict[str, Any]:
 def json_text(entries: Sequence[Entry]) -> str:
     """One model's document, or `{"schema": 1, "models": [...]}` for several."""
     documents = [document(entry) for entry in entries]
-    whole = documents[0] if len(documents) == 1 else {"schema": SCHEMA, "models": documents}
-    return json.dumps(whole, indent=2, allow_nan=False, default=str) + "\n"
+    document_ = documents[0] if len(documents) == 1 else {"schema": SCHEMA, "models": documents}
+    return json.dumps(document_, indent=2, allow_nan=False, default=str) + "\n"
 
 
 def _plain(value: object) -> object:

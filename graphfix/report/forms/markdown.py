@@ -48,13 +48,13 @@ def markdown(entries: Sequence[Entry]) -> str:
     command = entries[0].command if entries else ""
     cut = Counter[str]()
     lines = [f"# graphfix {command}".rstrip(), "", f"graphfix {VERSION}, {counted(len(entries), 'model')}."]
-    told = [entry for entry in entries if len(entries) == 1 or not _silent(entry)]
+    shown_entries = [entry for entry in entries if len(entries) == 1 or not _silent(entry)]
     heads = ("model", "changed", "found", "left", "exempt", "answer")
     summary = table(("",), heads, map(_summary, entries), "model")
-    lines += fit([summary], (MOST - LAST_LINE) // (2 if told else 1), cut)
+    lines += fit([summary], (MOST - LAST_LINE) // (2 if shown_entries else 1), cut)
     room = MOST - LAST_LINE - size(lines)
-    for number, entry in enumerate(told):
-        section = list(fit(_section(entry), room // (len(told) - number), cut))
+    for number, entry in enumerate(shown_entries):
+        section = list(fit(_section(entry), room // (len(shown_entries) - number), cut))
         room -= size(section)
         lines += section
     left_out = ", ".join(counted(number, what) for what, number in cut.items() if number)

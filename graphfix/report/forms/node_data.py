@@ -109,8 +109,8 @@ def _counted_nodes(excerpt: Excerpt) -> dict[tuple[str, str], str]:
     nodes = sorted(
         ((node.position, node) for node in excerpt.nodes if node.position is not None), key=lambda pair: pair[0]
     )
-    whole = not excerpt.left_out and [at for at, _ in nodes] == list(range(len(nodes)))
-    if not whole or any(node.graph != MAIN for _, node in nodes):
+    is_complete = not excerpt.left_out and [at for at, _ in nodes] == list(range(len(nodes)))
+    if not is_complete or any(node.graph != MAIN for _, node in nodes):
         return {}
     unnamed = [node.node for _, node in nodes if _number(node.node, re.escape(node.op)) is not None]
     ids = {(MAIN, name): f"node_{at}" if at else "node" for at, name in enumerate(unnamed)}

@@ -26,14 +26,14 @@ def page(entries: Sequence[Entry], run: RunFacts | None = None) -> str:
     """
     command = entries[0].command if entries else ""
     title = f"graphfix {command}".rstrip()
-    named = f"{title}: {entries[0].source}" if len(entries) == 1 else title
+    full_title = f"{title}: {entries[0].source}" if len(entries) == 1 else title
     script = f'"use strict";(() => {{\n{"".join(_asset(f"{name}.js") for name in SCRIPTS)}}})();'
     done = [entry for entry in entries if isinstance(entry, Outcome)]
     codes = sorted({site.code for outcome in done for site in outcome.sites})
     return "".join(
         (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-            f"<title>{escaped(named)}</title>",
+            f"<title>{escaped(full_title)}</title>",
             f'<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">',
             f'<meta name="generator" content="graphfix {VERSION}"><style>{_style()}</style></head><body>',

@@ -31,15 +31,19 @@ def chart(outcome: Outcome) -> Iterator[str]:
     found = stretches(outcome)
     if not found:
         return
-    known = sorted((each for each in found if each.bytes), key=lambda each: -(each.bytes or 0))
+    with_bytes = sorted((each for each in found if each.bytes), key=lambda each: -(each.bytes or 0))
     unknown = sum(each.bytes is None for each in found)
-    total = sum(each.bytes or 0 for each in known)
-    parts = [f"{counted(len(known), 'operand')}: {_amount(total)} more in all"] if known else []
+    total = sum(each.bytes or 0 for each in with_bytes)
+    parts = [f"{counted(len(with_bytes), 'operand')}: {_amount(total)} more in all"] if with_bytes else []
     parts += [f"not known of {counted(unknown, 'operand')}"] if unknown else []
-    most = max((each.bytes or 0 for each in known), default=1)
-    bars = "".join(_bar(each, most) for each in known[:SHOWN])
-    rest = f'<p class="muted">and {counted(len(known) - SHOWN, "operand")} more</p>' if len(known) > SHOWN else ""
-    body = f'<ol class="bars">{bars}</ol>{rest}' if known else ""
+    most = max((each.bytes or 0 for each in with_bytes), default=1)
+    bars = "".join(_bar(each, most) for each in with_bytes[:SHOWN])
+    rest = (
+        f'<p class="muted">and {counted(len(with_bytes) - SHOWN, "operand")} more</p>'
+        if len(with_bytes) > SHOWN
+        else ""
+    )
+    body = f'<ol class="bars">{bars}</ol>{rest}' if with_bytes else ""
     would = "add" if any(each.site.status == "changed" for each in found) else "would add"
     yield section(f"Bytes that stretches {would} when the model runs", [f"<p>{words('; '.join(parts))}</p>", body])
 

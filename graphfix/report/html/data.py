@@ -50,7 +50,7 @@ class _Drawings:
     """Drawings by number: nameless, so that many sites share one."""
 
     texts: _Interned = field(default_factory=_Interned)
-    known: dict[tuple[object, ...], int] = field(default_factory=dict)
+    drawing_numbers: dict[tuple[object, ...], int] = field(default_factory=dict)
 
     def number(self, site: Site, node: NodeExcerpt | None) -> int:
         """The number of the site's drawing, -1 where it has none."""
@@ -63,12 +63,12 @@ class _Drawings:
             for each in operands
         )
         key = (site.op, space, site.operand, lie)
-        if key not in self.known:
-            if len(self.known) >= MOST_DRAWN:
+        if key not in self.drawing_numbers:
+            if len(self.drawing_numbers) >= MOST_DRAWN:
                 return -1
             picture = broadcast_svg(printable(site.op), space, operands, focus=site.operand)
-            self.known[key] = self.texts.number(picture)
-        return self.known[key]
+            self.drawing_numbers[key] = self.texts.number(picture)
+        return self.drawing_numbers[key]
 
 
 def _drawn(site: Site, node: NodeExcerpt | None) -> tuple[JsonShape, list[OperandExcerpt]] | None:

@@ -129,8 +129,8 @@ def _open(sizes: Sequence[OpenSizes]) -> str:
 
 def code_pages(codes: Sequence[str], own: Mapping[str, str]) -> str:
     """Return a closed part for each code that has a page; `own` maps the codes of own rewrites to their titles."""
-    known = set(pages.codes())
-    closed = (_closed(code, pages.page(code)) for code in codes if code in known)
+    page_codes = set(pages.codes())
+    closed = (_closed(code, pages.page(code)) for code in codes if code in page_codes)
     owned = (_closed(code, f"{printable(code)}\n\n{printable(own[code])}") for code in codes if code in own)
     return section("What the codes mean", chain(closed, owned), level=2)
 

@@ -75,11 +75,11 @@ def find(graph: Graph, version: str | None = None) -> Mapping[int, Fusions]:
     """
     found: dict[int, list[Place]] = {}
     for node in graph.nodes:
-        known: dict[int, list[Match]] = {}
+        matches_by_node: dict[int, list[Match]] = {}
         for pattern in _fitting(node) if (node.domain, node.op) in patterns() else ():
             if version is not None and not pattern.versions.include(version):
                 continue
-            for match in _matches(pattern, node, known):
+            for match in _matches(pattern, node, matches_by_node):
                 for at in pattern.own:
                     place = Place(pattern, pattern.lines[at], match.orders[at], version)
                     found.setdefault(match.nodes[at].index, []).append(place)
@@ -111,15 +111,15 @@ def _around(operator: Operator, before: frozenset[Operator], behind: frozenset[O
     return [each for each in patterns()[operator] if each.before <= before and each.behind <= behind]
 
 
-def _matches(pattern: Pattern, node: Node, known: dict[int, list[Match]]) -> Iterator[Match]:
-    """Yield the ways in which the pattern stands around the node; `known` are those of the beginnings of patterns."""
+def _matches(pattern: Pattern, node: Node, matches_by_node: dict[int, list[Match]]) -> Iterator[Match]:
+    """Yield the ways in which the pattern stands around the node; `matches_by_node` are those of the beginnings of patterns."""
     if pattern.until is not None and node.version > pattern.until:
         return
     matches = [Match({}, {}, {})]
     for step, beginning in zip(pattern.steps, pattern.beginnings, strict=True):
-        if beginning not in known:
-            known[beginning] = [further for match in matches for further in _further(step, node, match)]
-        matches = known[beginning]
+        if beginning not in matches_by_node:
+            matches_by_node[beginning] = [further for match in matches for further in _further(step, node, match)]
+        matches = matches_by_node[beginning]
         if not matches:
             return
     yield from (match for match in matches if _is_closed(pattern, match))

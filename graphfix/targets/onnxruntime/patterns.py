@@ -262,10 +262,17 @@ def _steps(lines: Sequence[Line], links: Mapping[str, int]) -> Sequence[Step]:
     steps = [Step(first, lines[first], None, is_reader=False)]
     left = [at for at in range(len(lines)) if at != first]
     while left:
-        known = {name for step in steps for name in (*step.line.results, *(each.name for each in step.line.operands))}
+        step_names = {
+            name for step in steps for name in (*step.line.results, *(each.name for each in step.line.operands))
+        }
         ways = (
-            [(at, name, False) for at in left for name in lines[at].results if name in known],
-            [(at, each.name, True) for at in left for each in lines[at].operands if each.name in known & links.keys()],
+            [(at, name, False) for at in left for name in lines[at].results if name in step_names],
+            [
+                (at, each.name, True)
+                for at in left
+                for each in lines[at].operands
+                if each.name in step_names & links.keys()
+            ],
         )
         at, name, is_reader = min(way for some in ways for way in some)
         steps.append(Step(at, lines[at], name, is_reader))

@@ -52,8 +52,8 @@ SIZES_AT = 3
 def form(node: Node) -> str | None:
     """Why the node stays as it is and will not convert, or will be wrong; None if nothing is known against it."""
     ask = _ASK.get(node.op) if not node.domain else None
-    known = UNSUPPORTED.get((node.domain, node.op)) or (_of_type(node) if not node.domain else None)
-    return known or (ask(node) if ask is not None else None)
+    row = UNSUPPORTED.get((node.domain, node.op)) or (_of_type(node) if not node.domain else None)
+    return row or (ask(node) if ask is not None else None)
 
 
 def _of_type(node: Node) -> str | None:

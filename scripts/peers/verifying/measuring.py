@@ -105,7 +105,7 @@ def _model(source: Source, asked: Asked) -> tuple[list[Pair], list[str]]:
     with TemporaryDirectory(prefix="graphfix-pairs-", dir=asked.folder) as place:
         folder = Path(place)
         python = asked.environments[OURS].python
-        model = source.placed(folder, python)
+        model = source.placed_in(folder, python)
         made = _made(source, model, asked)
         bench = _Bench(model, source, asked)
         unseen = Witness(NOT_RUN, reason="no witness")
@@ -158,7 +158,7 @@ class _Bench:
     source: Source
     asked: Asked
     turn: int = 0
-    known: dict[str, Mapping[str, Answer]] = field(default_factory=dict)
+    answers_by_model: dict[str, Mapping[str, Answer]] = field(default_factory=dict)
     """Answers by the digest of the second file."""
     originals: dict[tuple[str, ...], Run] = field(default_factory=dict)
     """What the run of the original alone took, by its command."""
@@ -167,15 +167,15 @@ class _Bench:
         """Ask all verifiers about a pair, or take what they said of the same bytes."""
         pair = Pair(self.source.name, self.source.format, maker, fault, witness)
         digest = hashlib.sha256(after.read_bytes()).hexdigest()
-        if digest in self.known:
-            return replace(pair, answers=self.known[digest], again=True)
+        if digest in self.answers_by_model:
+            return replace(pair, answers=self.answers_by_model[digest], again=True)
         self.asked.progress(f"{self.source.name}: verifying {maker or fault}")
         files = Files(self.model, after, inputs.of(self.source.name))
         names = [each.name for each in self.asked.present(self.source.format)]
         answers = {name: self._answer(NAMED[name], files) for name in order(names, self.turn)}
         self.turn += 1
-        self.known[digest] = {name: answers[name] for name in names}
-        return replace(pair, answers=self.known[digest])
+        self.answers_by_model[digest] = {name: answers[name] for name in names}
+        return replace(pair, answers=self.answers_by_model[digest])
 
     def _answer(self, verifier: Verifier, files: Files) -> Answer:
         python = self.asked.environments[verifier.environment].python

@@ -42,7 +42,7 @@ def test_a_whole_model_holds_its_data_and_names_no_file(tmp_path: Path) -> None:
         own,
         external("c", location="w.bin", offset="4", length="8"),
     )
-    a, b, kept, c = checked(path, made).whole().graph.initializer
+    a, b, kept, c = checked(path, made).model_with_data().graph.initializer
     assert a.raw_data == NUMBERS.tobytes()  # without a length, all that is left
     assert b.raw_data == NUMBERS[2:].tobytes()
     assert c.raw_data == NUMBERS[1:3].tobytes()
@@ -56,7 +56,7 @@ def test_a_whole_model_holds_its_data_and_names_no_file(tmp_path: Path) -> None:
 def test_a_model_without_data_files_is_read_as_it_is(tmp_path: Path) -> None:
     path, made = saved(tmp_path, numpy_helper.from_array(NUMBERS, "a"))
     data = checked(path, made)
-    assert data.whole() == made
+    assert data.model_with_data() == made
     assert data.runnable() == path
     assert data.folder is None
     data.relocate(made)
@@ -97,7 +97,7 @@ def test_the_place_of_a_tensor_lies_in_its_file(name: str, tmp_path: Path) -> No
 
 def test_a_tensor_without_elements_needs_no_bytes(tmp_path: Path) -> None:
     path, made = saved(tmp_path, external("a", dims=(0, 3), location="w.bin", offset="24"))
-    (whole,) = checked(path, made).whole().graph.initializer
+    (whole,) = checked(path, made).model_with_data().graph.initializer
     assert whole.raw_data == b""
 
 

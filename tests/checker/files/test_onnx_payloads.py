@@ -91,7 +91,7 @@ def test_a_file_is_read_without_its_payloads_unless_it_is_small_enough(tmp_path:
     model = helper.make_model(helper.make_graph([], "g", [], [], [tensor]))
     path.write_bytes(model.SerializeToString())
     size = path.stat().st_size
-    assert [len(skeleton.read(path, whole=most).graph.initializer[0].float_data) for most in (size - 1, size)] == [
+    assert [len(skeleton.read(path, full_below=most).graph.initializer[0].float_data) for most in (size - 1, size)] == [
         0,
         COUNT,
     ]

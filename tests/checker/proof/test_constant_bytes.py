@@ -17,7 +17,7 @@ from onnx import TensorProto, helper
 
 import graphfix
 from graphfix.checker.files import constant_bytes
-from graphfix.checker.files.constant_bytes import Opened, Payload, held
+from graphfix.checker.files.constant_bytes import Opened, Payload, stored_bytes
 from graphfix.checker.files.onnx import file, skeleton
 from graphfix.checker.proof.neutral import constants
 from graphfix.checker.proof.tflite import compare as tflite_compare
@@ -48,13 +48,13 @@ def test_payloads_are_the_same_exactly_where_all_their_bytes_are(tmp_path: Path)
         one, two = opened(tmp_path / "a", b"--" + data, stack), opened(tmp_path / "b", data + b"++", stack)
         ours, theirs = Payload(one, 2, 20), Payload(two, 0, 20)
         assert ours.same(theirs)
-        assert ours.same(held(data))
-        assert held(data).same(theirs)
+        assert ours.same(stored_bytes(data))
+        assert stored_bytes(data).same(theirs)
         assert not ours.same(Payload(two, 0, 19))
         assert not ours.same(Payload(two, 1, 20))
         for at in range(20):
             other = bytes([*data[:at], data[at] ^ 128, *data[at + 1 :]])
-            assert not ours.same(held(other))
+            assert not ours.same(stored_bytes(other))
             assert not Payload(opened(tmp_path / f"c{at}", other, stack), 0, 20).same(theirs)
 
 
@@ -73,7 +73,7 @@ def test_an_axis_is_cut_exactly_where_nothing_changes_along_it(size: int, data: 
     with pytest.MonkeyPatch.context() as patch:
         for module in (constant_bytes, constants):
             patch.setattr(module, "PIECE", size)
-        found = constants.cut(held(values.tobytes()), values.shape, axis, 2)
+        found = constants.first_index(stored_bytes(values.tobytes()), values.shape, axis, 2)
     assert (found is not None) == even
     assert found is None or found.read(0, found.length) == first.tobytes()
 
@@ -84,7 +84,7 @@ def test_a_file_that_changes_or_ends_while_it_is_read_is_an_error(tmp_path: Path
         file.check()
         os.truncate(file.path, 50)
         with pytest.raises(GraphfixError, match=r"data: ended while it was read"):
-            Payload(file, 0, 100).same(held(bytes(100)))
+            Payload(file, 0, 100).same(stored_bytes(bytes(100)))
         with pytest.raises(GraphfixError, match=r"data: changed while it was read"):
             file.check()
 

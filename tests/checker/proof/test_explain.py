@@ -9,16 +9,16 @@ import pytest
 from graphfix.checker.proof.core.indexing_maps import Note
 from graphfix.checker.proof.core.result import Proof
 from graphfix.checker.proof.core.sizes import Algebra
-from graphfix.checker.proof.core.terms import Core, View
-from graphfix.checker.proof.neutral.explain import Notes, difference, explained, given_by, isolated, not_a_view
+from graphfix.checker.proof.core.terms import Core, ProofValue
+from graphfix.checker.proof.neutral.explain import Notes, difference, explained, isolated, not_a_view, producer_phrase
 
 UNKNOWN = "what its bodies return or declare, how many results it has, or its way of computing is another"
 
 
-def value(kind: str, name: str, sizes: tuple[int, ...] | None = (2, 3), number: int = 0) -> View:
-    core = Core((kind, name), number, f"{kind} {name!r}", counted=False)
+def value(kind: str, name: str, sizes: tuple[int, ...] | None = (2, 3), number: int = 0) -> ProofValue:
+    core = Core((kind, name), number, f"{kind} {name!r}", must_match=False)
     core.sizes = sizes
-    return View(core, None if sizes is None else tuple(range(len(sizes))), sizes)
+    return ProofValue(core, None if sizes is None else tuple(range(len(sizes))), sizes)
 
 
 X, UNRANKED, RESULT = value("input", "x"), value("input", "u", None), value("Neg", "n", number=7)
@@ -56,18 +56,20 @@ OPERANDS = {
     "stretched": (
         (X, None),
         "operand 0 is stretched by another shape, or along other axes",
-        (View(X.core, (None, 1), X.sizes), None),
+        (ProofValue(X.core, (None, 1), X.sizes), None),
     ),
     "of an unknown rank": (
         (X, None),
         "operand 0 has another shape: [2, 3] before, [*] after",
-        (View(X.core, None, None), None),
+        (ProofValue(X.core, None, None), None),
     ),
 }
 
 
 @pytest.mark.parametrize(("before", "reason", "after"), OPERANDS.values(), ids=OPERANDS)
-def test_operands_are_compared(before: tuple[View | None, ...], reason: str, after: tuple[View | None, ...]) -> None:
+def test_operands_are_compared(
+    before: tuple[ProofValue | None, ...], reason: str, after: tuple[ProofValue | None, ...]
+) -> None:
     assert difference(replace(NOTE, operands=before), replace(NOTE, operands=after)) == reason
 
 
@@ -139,6 +141,6 @@ def test_without_a_choice_notes_of_nodes_that_broadcast_are_taken() -> None:
 
 
 def test_a_value_is_named_by_what_gives_it() -> None:
-    assert given_by(X) == "input 'x'"
-    assert given_by(value("constant", "c")) == "the constant \"constant 'c'\""
-    assert given_by(RESULT) == "a result of Neg 'n'"
+    assert producer_phrase(X) == "input 'x'"
+    assert producer_phrase(value("constant", "c")) == "the constant \"constant 'c'\""
+    assert producer_phrase(RESULT) == "a result of Neg 'n'"

@@ -122,7 +122,7 @@ def test_what_is_known_is_what_the_runtime_gives(text: str) -> None:
     assert array is not None
     assert same_bits(array, given)
     if value.shape.static:
-        assert value.known == tuple(given.reshape(-1).tolist())
+        assert value.computed_elements == tuple(given.reshape(-1).tolist())
 
 
 def _sizes(info: ValueInfoProto) -> list[int]:
@@ -173,7 +173,7 @@ UNKNOWN = {
 def test_nothing_is_known(text: str) -> None:
     opened = engine.load(model(text))
     assert isinstance(opened, OnnxModel)
-    assert first(opened).known is None
+    assert first(opened).computed_elements is None
     assert opened._views.evaluator.array(first(opened)) is None
 
 
@@ -194,7 +194,7 @@ def test_constant_nodes_of_every_kind_are_read() -> None:
     graph = helper.make_graph(nodes, "g", [], [helper.make_tensor_value_info("y", TensorProto.INT64, [2])])
     opened = engine.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8))
     assert isinstance(opened, OnnxModel)
-    assert first(opened).known == (48, 63)
+    assert first(opened).computed_elements == (48, 63)
 
 
 @pytest.mark.ci
@@ -202,7 +202,7 @@ def test_a_long_chain_is_followed_without_recursion() -> None:
     lines = ["v0:int64[1] = Neg(a:const[1]{1})"] + [f"v{at}:int64[1] = Neg(v{at - 1})" for at in range(1, 3000)]
     opened = engine.load(model("\n".join(lines)))
     assert isinstance(opened, OnnxModel)
-    assert first(opened, "v2999").known == (1,)
+    assert first(opened, "v2999").computed_elements == (1,)
 
 
 @pytest.mark.ci

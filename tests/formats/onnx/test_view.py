@@ -175,4 +175,4 @@ def test_a_constant_in_another_file_is_not_read_for_the_view(tmp_path: Path) -> 
     (tmp_path / "w.bin").write_bytes(np.float32(2).tobytes())
     (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
     constant = value(engine.load(tmp_path / "m.onnx"), "c")
-    assert (constant.kind, constant.literal, constant.known) == ("constant", None, None)
+    assert (constant.kind, constant.literal, constant.computed_elements) == ("constant", None, None)

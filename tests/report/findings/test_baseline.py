@@ -30,14 +30,14 @@ def written(path: Path, **models: Outcome) -> Baseline:
 
 def test_what_is_written_is_known_when_it_is_read(tmp_path: Path) -> None:
     old = outcome(site("a"), site("a", "GF102"), site("b", status="left"), site("c", status="exempt"))
-    known = written(tmp_path / "b.json", m=old).known(tmp_path / "m")
+    known = written(tmp_path / "b.json", m=old).fingerprints(tmp_path / "m")
     assert len(known) == 3
     now = outcome(*old.sites, site("new"))
     assert [each.node for each in baseline.unknown(now, known)] == ["c", "new"]
 
 
 def test_a_finding_that_agrees_with_a_known_one_and_is_one_more_is_new(tmp_path: Path) -> None:
-    known = written(tmp_path / "b.json", m=outcome(site("a"))).known(tmp_path / "m")
+    known = written(tmp_path / "b.json", m=outcome(site("a"))).fingerprints(tmp_path / "m")
     assert len(baseline.unknown(outcome(site("a"), site("a")), known)) == 1
 
 
@@ -48,7 +48,7 @@ def test_a_name_of_any_letters_is_ascii_and_comes_back(tmp_path: Path) -> None:
     assert content.isascii()
     assert not any(letter < ord(" ") and letter != ord("\n") for letter in content)
     assert known.files[HOSTILE][0]["node"] == HOSTILE
-    assert len(baseline.unknown(outcome(site(HOSTILE)), known.known(tmp_path / HOSTILE))) == 0
+    assert len(baseline.unknown(outcome(site(HOSTILE)), known.fingerprints(tmp_path / HOSTILE))) == 0
 
 
 def test_the_order_of_the_findings_does_not_show_in_the_file() -> None:

@@ -43,7 +43,7 @@ def answers(model: Path, asked: Sequence[str] = ()) -> Answers:
         folder = Path(name)
         found["show"] = _said(model, folder, "show", "--maps")
         for target in asked:
-            bound = ["--bind-defaults"] if targets.named(target).static else []
+            bound = ["--bind-defaults"] if targets.target_of(target).static else []
             made = folder / f"{target}{model.suffix}"
             said = _said(model, folder, "fix", "-o", str(made), "--no-verify", "--target", target, "--json", *bound)
             found[f"fix {target}"] = said

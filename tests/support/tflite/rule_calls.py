@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.files.tflite.records import Operator, Quantization, Tensor
 from graphfix.checker.proof.core.sizes import Algebra
-from graphfix.checker.proof.core.terms import TermTable, View, whole
+from graphfix.checker.proof.core.terms import ProofValue, TermTable, value_of
 from graphfix.checker.proof.tflite.reading.operands import Call
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def size_of(table: TermTable, text: str) -> Size:
     return found
 
 
-def operand(table: TermTable, text: str, index: int) -> tuple[Tensor | None, View | None]:
+def operand(table: TermTable, text: str, index: int) -> tuple[Tensor | None, ProofValue | None]:
     """Return a tensor, and its value."""
     if not text:
         return None, None
@@ -45,10 +45,10 @@ def operand(table: TermTable, text: str, index: int) -> tuple[Tensor | None, Vie
     tensor = Tensor(f"x{index}", dtype, None, (), None, variable=False, payload=None)
     if mark != "[":
         return tensor, table.integers(sizes_of(table, rest), dtype, scalar=mark == "=")
-    core, new = table.core(("input", index), f"x{index}")
+    core, new = table.find_or_create_core(("input", index), f"x{index}")
     if new:
         core.sizes = None if rest == "*" else sizes_of(table, rest)
-    return tensor, whole(core)
+    return tensor, value_of(core)
 
 
 def call(op: str, operands: Sequence[str], result: str = "int32", **options: object) -> Call:
@@ -66,7 +66,7 @@ def shown(sizes: Dims) -> str:
     return "*" if sizes is None else ",".join("?" if size is None else repr(size) for size in sizes)
 
 
-def integers(view: View | None) -> str:
+def integers(view: ProofValue | None) -> str:
     """Print the known integers of a result: `{N,3}` of a vector, `=N` of a scalar; `not known` for any other."""
     if view is None or view.content is None or view.sizes is None:
         return "not known"

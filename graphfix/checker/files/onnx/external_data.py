@@ -89,8 +89,8 @@ class ExternalData:
         stated = self._number(tensor.name, entries.get("length", "0"))
         needed = stated or max(byte_size(tensor), 0)
         if needed > rest:
-            held = f"{self.model.parent / entries['location']}: holds {max(rest, 0)} bytes from {offset} on"
-            raise GraphfixError(f"{held}, {tensor.name!r} needs {needed}; restore the whole file")
+            shortfall = f"{self.model.parent / entries['location']}: holds {max(rest, 0)} bytes from {offset} on"
+            raise GraphfixError(f"{shortfall}, {tensor.name!r} needs {needed}; restore the whole file")
         return offset, stated if "length" in entries else rest
 
     def bytes_of(self, message: Message) -> tuple[int, int]:
@@ -109,9 +109,9 @@ class ExternalData:
         """Return the folder that holds all files; None if there is no file."""
         return Path(os.path.commonpath([file.parent for file in self.files.values()])) if self.files else None
 
-    def whole(self) -> ModelProto:
+    def model_with_data(self) -> ModelProto:
         """Read the model with all its data. Raises GraphfixError."""
-        model = skeleton.read(self.model, whole=sys.maxsize)
+        model = skeleton.read(self.model, full_below=sys.maxsize)
         self._embed(model)
         return model
 
@@ -122,7 +122,7 @@ class ExternalData:
         """
         if not self.files:
             return self.model
-        model = skeleton.read(self.model, whole=sys.maxsize)
+        model = skeleton.read(self.model, full_below=sys.maxsize)
         self.relocate(model)
         return bytes(model.SerializeToString())
 

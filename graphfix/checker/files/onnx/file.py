@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto, numpy_helper
 
-from graphfix.checker.files.constant_bytes import Opened, Payload, held
+from graphfix.checker.files.constant_bytes import Opened, Payload, stored_bytes
 from graphfix.checker.files.onnx import skeleton, tensors
 from graphfix.checker.files.onnx.external_data import ExternalData, may_have_external
 from graphfix.results import GraphfixError
@@ -56,7 +56,7 @@ class Source:
         The external data of all tensors is checked, including tensors that no node reads.
         """
         self._open(self.path)
-        data = skeleton.message(self.path, self._placeholder, whole=_WHOLE)
+        data = skeleton.message(self.path, self._placeholder, full_below=_WHOLE)
         self.words = frozenset(word for word in words if word in data)
         model = skeleton.parsed(self.path, data)
         if may_have_external(data):
@@ -74,11 +74,11 @@ class Source:
         if tensor.string_data and tensor.string_data[0].startswith(self.mark):
             return self._cut(tensor)
         if tensor.data_type == TensorProto.STRING:
-            return held(repr(list(tensor.string_data)).encode())
+            return stored_bytes(repr(list(tensor.string_data)).encode())
         if tensor.HasField("raw_data"):
-            return held(tensor.raw_data)
+            return stored_bytes(tensor.raw_data)
         if tensor.data_type not in tensors.WIDTHS or tensors.holds_too_large(tensor):
-            return held(b"typed" + tensor.int32_data.__repr__().encode())
+            return stored_bytes(b"typed" + tensor.int32_data.__repr__().encode())
         return self._elements(tensor, tensor.name)
 
     def fault(self, tensor: TensorProto) -> str | None:
@@ -102,18 +102,18 @@ class Source:
         if len(tensor.string_data) > 1 or tensors.fields(tensor) != {tensors.STRINGS}:
             return None  # one payload in several pieces, of which some were too small to be left out
         number, start, end = self._place(tensor)
-        whole = Payload(self._open(self.path), start, end - start)
+        uncut = Payload(self._open(self.path), start, end - start)
         if number in _FIXED_WIDTH:
-            return whole
-        body = whole.read(0, whole.length)
+            return uncut
+        body = uncut.read(0, uncut.length)
         sized = TensorProto()
         sized.ParseFromString(_tagged(number, body))
         if tensor.data_type == TensorProto.STRING:
-            return held(repr(list(sized.string_data)).encode())
+            return stored_bytes(repr(list(sized.string_data)).encode())
         sized.data_type = tensor.data_type
         sized.dims.extend(tensor.dims)
         readable = tensor.data_type in tensors.WIDTHS and not tensors.holds_too_large(sized)
-        return self._elements(sized, tensor.name) if readable else held(b"typed" + body)
+        return self._elements(sized, tensor.name) if readable else stored_bytes(b"typed" + body)
 
     def _elements(self, tensor: TensorProto, name: str) -> Payload:
         """Write out the elements of a typed field. Raises GraphfixError."""
@@ -121,7 +121,7 @@ class Source:
         flat.CopyFrom(tensor)
         try:
             flat.dims[:] = [prod(tensor.dims)]  # numpy limits the number of axes
-            return held(numpy_helper.to_array(flat).tobytes())
+            return stored_bytes(numpy_helper.to_array(flat).tobytes())
         except ValueError:
             reason = f"{name!r} does not hold the elements that its shape {list(tensor.dims)} asks for"
             raise GraphfixError(f"{self.path}: {reason}; export it again") from None

@@ -129,5 +129,5 @@ def since(op: str, domain: str, version: int) -> int:
 
     Returns `version` if onnx does not know the operator.
     """
-    known = schema(op, domain, version)
-    return version if known is None else int(known.since_version)
+    operator_schema = schema(op, domain, version)
+    return version if operator_schema is None else int(operator_schema.since_version)

@@ -36,19 +36,19 @@ Placeholder: TypeAlias = Callable[[int, int, int], bytes]
 """What replaces a payload, by its field, its first byte in the file, and the byte behind it."""
 
 
-def read(path: Path, placeholder: Placeholder | None = None, *, whole: int = 0) -> ModelProto:
+def read(path: Path, placeholder: Placeholder | None = None, *, full_below: int = 0) -> ModelProto:
     """Read a model; tensor payloads above 1 KiB are left out, or replaced. Raises GraphfixError for what is no model.
 
-    A file of up to `whole` bytes is read as it is.
+    A file of up to `full_below` bytes is read as it is.
     """
-    return parsed(path, message(path, placeholder, whole=whole))
+    return parsed(path, message(path, placeholder, full_below=full_below))
 
 
-def message(path: Path, placeholder: Placeholder | None = None, *, whole: int = 0) -> bytes:
+def message(path: Path, placeholder: Placeholder | None = None, *, full_below: int = 0) -> bytes:
     """Return the message that `read` reads. Raises GraphfixError."""
     try:
         with path.open("rb") as file:
-            return _skeleton(file, placeholder, whole)
+            return _skeleton(file, placeholder, full_below)
     except OSError as error:
         raise GraphfixError(
             f"{path}: can't be read: {error.strerror}; give the path of a model that can be read"
@@ -75,10 +75,10 @@ def _no_model(path: Path, why: str) -> GraphfixError:
     return GraphfixError(f"{path}: {neither}no ONNX model: {why}; get the file again")
 
 
-def _skeleton(file: BinaryIO, placeholder: Placeholder | None, whole: int) -> bytes:
+def _skeleton(file: BinaryIO, placeholder: Placeholder | None, full_below: int) -> bytes:
     """Copy a file but for the payloads. Raises ValueError."""
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        return data[:] if len(data) <= whole else _weightless(data, 0, len(data), "Model", placeholder, 1)
+        return data[:] if len(data) <= full_below else _weightless(data, 0, len(data), "Model", placeholder, 1)
 
 
 def _weightless(

@@ -87,8 +87,8 @@ def fault(tensor: TensorProto, cut: tuple[int, int] | None) -> str | None:
     another file, the bytes there are looked at by whoever opens it.
     """
     external = tensor.data_location == TensorProto.EXTERNAL
-    held = fields(tensor) - ({STRINGS} if cut else set()) | ({cut[0]} if cut else set())
-    return _declared(tensor) or (_external(tensor, held) if external else _stored(tensor, held, cut))
+    field_numbers = fields(tensor) - ({STRINGS} if cut else set()) | ({cut[0]} if cut else set())
+    return _declared(tensor) or (_external(tensor, field_numbers) if external else _stored(tensor, field_numbers, cut))
 
 
 def elements(tensor: TensorProto) -> np.ndarray[Any, Any] | None:
@@ -149,10 +149,10 @@ def byte_size(tensor: TensorProto) -> int:
     return -(-bits // 8)
 
 
-def _stored(tensor: TensorProto, held: set[int], cut: tuple[int, int] | None) -> str | None:
-    if len(held) > 1:
+def _stored(tensor: TensorProto, field_numbers: set[int], cut: tuple[int, int] | None) -> str | None:
+    if len(field_numbers) > 1:
         return "holds elements in two fields"
-    number, count = next(iter(held), None), prod(tensor.dims)
+    number, count = next(iter(field_numbers), None), prod(tensor.dims)
     if number == RAW:
         length = cut[1] if cut else len(tensor.raw_data)
         right = tensor.data_type != TensorProto.STRING and length == byte_size(tensor)
@@ -187,9 +187,9 @@ def _in_range(values: Iterable[int], bits: int, data_type: int) -> bool:
     return all(least <= value <= most for value in values)
 
 
-def _external(tensor: TensorProto, held: set[int]) -> str | None:
+def _external(tensor: TensorProto, field_numbers: set[int]) -> str | None:
     keys = [entry.key for entry in tensor.external_data]
-    if held or tensor.data_type == TensorProto.STRING:
+    if field_numbers or tensor.data_type == TensorProto.STRING:
         return "lies in another file, and holds elements or strings"
     if len(set(keys)) < len(keys) or not _KEYS.issuperset(keys):
         return "says where it lies in a form that runtimes do not know"

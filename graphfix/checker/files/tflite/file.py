@@ -7,7 +7,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files import TFLITE_IDENTIFIER
-from graphfix.checker.files.constant_bytes import SMALL, Opened, Payload, held
+from graphfix.checker.files.constant_bytes import SMALL, Opened, Payload, stored_bytes
 from graphfix.checker.files.tflite.options import is_foreign, options_of
 from graphfix.checker.files.tflite.records import Model, Operator, Quantization, Subgraph, Tensor
 from graphfix.checker.files.tflite.schema import (
@@ -17,7 +17,7 @@ from graphfix.checker.files.tflite.schema import (
     TYPES,
     UnsupportedFieldError,
     fields,
-    known,
+    table_of_version,
 )
 from graphfix.checker.files.tflite.tables import Table, Tables
 from graphfix.results import GraphfixError
@@ -69,8 +69,8 @@ def read(path: Path, stack: ExitStack, *, lenient: bool = False) -> tuple[Model,
 
 
 def _model(tables: Tables, file: Opened) -> Model:
-    model = known(tables.root(), _SIGNATURES + 1, "the model")
-    _refuse(model, model.ended(_DESCRIPTION) and model.whole(_METADATA_BUFFER, 4), "the description")
+    model = table_of_version(tables.root(), _SIGNATURES + 1, "the model")
+    _refuse(model, model.ended(_DESCRIPTION) and model.is_plain(_METADATA_BUFFER, 4), "the description")
     codes = [_code(code) for code in model.each(_CODES)]
     payloads = [_payload(buffer, file) for buffer in model.each(_BUFFERS)]
     graphs = tuple(_subgraph(graph, codes, payloads) for graph in model.each(MODEL_SUBGRAPHS))
@@ -99,7 +99,7 @@ def _refuse_indices(graph: Subgraph) -> None:
 
 
 def _code(code: Table) -> tuple[str, int]:
-    known(code, _NEW_CODE + 1, "an operator code")
+    table_of_version(code, _NEW_CODE + 1, "an operator code")
     _refuse(code, code.ended(_CUSTOM_CODE), "the name of an operator")
     number = max(code.number(_NEW_CODE), code.number(_OLD_CODE, _SIGNED_BYTE))
     version = code.number(_CODE_VERSION, default=1)
@@ -113,7 +113,7 @@ def _payload(buffer: Table, file: Opened) -> Payload | None:
 
     As LiteRT reads it: a vector of bytes counts before an offset, an empty one too.
     """
-    known(buffer, _SIZE + 1, "a buffer")
+    table_of_version(buffer, _SIZE + 1, "a buffer")
     start, length = buffer.number(_OFFSET, _LONG), buffer.number(_SIZE, _LONG)
     if buffer.offsets[_DATA]:
         start, length = buffer.vector(_DATA)
@@ -121,7 +121,7 @@ def _payload(buffer: Table, file: Opened) -> Payload | None:
         return None
     if not 0 <= start <= start + length <= file.size:
         raise ValueError(f"a buffer of {length} bytes at byte {start} is cut short")
-    return Payload(file, start, length) if length > SMALL else held(buffer.data[start : start + length])
+    return Payload(file, start, length) if length > SMALL else stored_bytes(buffer.data[start : start + length])
 
 
 def _start_behind(buffer: Table) -> int:
@@ -131,7 +131,7 @@ def _start_behind(buffer: Table) -> int:
 
 
 def _subgraph(graph: Table, codes: list[tuple[str, int]], payloads: list[Payload | None]) -> Subgraph:
-    known(graph, _GRAPH_DEBUG + 1, "a subgraph")
+    table_of_version(graph, _GRAPH_DEBUG + 1, "a subgraph")
     tensors = tuple(_tensor(tensor, payloads) for tensor in graph.each(GRAPH_TENSORS))
     operators = tuple(_operator(operator, codes, tensors) for operator in graph.each(GRAPH_OPERATORS))
     ends = graph.numbers(_INPUTS), graph.numbers(_OUTPUTS)
@@ -143,7 +143,7 @@ def _given(table: Table) -> frozenset[int]:
 
 
 def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
-    known(tensor, _EXTERNAL + 1, "a tensor")
+    table_of_version(tensor, _EXTERNAL + 1, "a tensor")
     if tensor.offsets[_VARIANTS] and not tensor.tables.lenient:
         raise UnsupportedFieldError("a tensor of variants is not read")
     stored, signature = tensor.numbers(TENSOR_SHAPE), tensor.numbers(_SIGNATURE)
@@ -188,9 +188,9 @@ def _odd(tensor: Table) -> tuple[object, ...]:
 
 
 def _quantization(table: Table, shape: tuple[int, ...]) -> Quantization | None:
-    known(table, _AXIS + 1, "the quantization of a tensor")
+    table_of_version(table, _AXIS + 1, "the quantization of a tensor")
     if table.offsets[_MIN] or table.offsets[_MAX]:
-        _refuse(table, table.whole(_MIN, 4) and table.whole(_MAX, 4), "the range")
+        _refuse(table, table.is_plain(_MIN, 4) and table.is_plain(_MAX, 4), "the range")
     scales, kind = table.numbers(_SCALE, "I"), table.number(_DETAILS_TYPE, _BYTE)
     if not (scales or kind):
         return None
@@ -204,7 +204,7 @@ def _quantization(table: Table, shape: tuple[int, ...]) -> Quantization | None:
 
 
 def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ...]) -> Operator:
-    known(op, _DEBUG + 1, "an operator")
+    table_of_version(op, _DEBUG + 1, "an operator")
     name, version = codes[op.number(_OPCODE, _UNSIGNED)]
     kinds = op.number(_KIND, _BYTE), op.number(_KIND_2, _BYTE)
     if is_foreign(name, *kinds) and not op.tables.lenient:
@@ -243,7 +243,7 @@ def _custom(op: Table) -> tuple[object, ...]:
 
 
 def _signature(signature: Table) -> tuple[str, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
-    known(signature, _SIGNATURE_SUBGRAPH + 1, "a signature")
+    table_of_version(signature, _SIGNATURE_SUBGRAPH + 1, "a signature")
     _refuse(signature, bool(signature.offsets[_SIGNATURE_KEY] and signature.ended(_DELEGATE)), "the key of a signature")
     inputs, outputs = (
         tuple((_text(each, _TENSOR_NAME), each.number(_TENSOR_INDEX, _UNSIGNED)) for each in signature.each(slot))
@@ -253,14 +253,14 @@ def _signature(signature: Table) -> tuple[str, int, tuple[tuple[str, int], ...],
     return _text(signature, _SIGNATURE_KEY), subgraph, inputs, outputs
 
 
-def _refuse(table: Table, whole: bool, what: str) -> None:
+def _refuse(table: Table, is_complete: bool, what: str) -> None:
     """Raise UnsupportedFieldError for what nobody reads and runtimes refuse all the same."""
-    if not whole and not table.tables.lenient:
+    if not is_complete and not table.tables.lenient:
         raise UnsupportedFieldError(f"{what} of a file is not ended, which runtimes refuse")
 
 
 def _entry(entry: Table, payloads: list[Payload | None]) -> tuple[str, Payload | None]:
-    known(entry, _ENTRY_BUFFER + 1, "a metadata entry")
+    table_of_version(entry, _ENTRY_BUFFER + 1, "a metadata entry")
     at = entry.number(_ENTRY_BUFFER, _UNSIGNED)
     return _text(entry, _ENTRY_NAME), payloads[at] if at < len(payloads) else None
 

@@ -97,8 +97,8 @@ def selected(model: Model, key: str | None) -> Model:
         return model
     main = next((index for name, index, _, _ in model.signatures if name == key), None)
     if main is None or not 0 <= main < len(model.subgraphs):
-        known = ", ".join(name for name, *_ in model.signatures) or "none"
-        raise BindingError(f"--signature {key}: no such signature; signatures: {known}")
+        signature_names = ", ".join(name for name, *_ in model.signatures) or "none"
+        raise BindingError(f"--signature {key}: no such signature; signatures: {signature_names}")
     order = [main]
     for index in order:
         for operator in model.subgraphs[index].operators:

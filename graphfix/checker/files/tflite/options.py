@@ -54,5 +54,5 @@ def _runs(option: str) -> bool:
 
 
 def _each(value: object) -> tuple[int, ...]:
-    held = value if isinstance(value, tuple) else (value,)
-    return tuple(at for at in held if isinstance(at, int))
+    items = value if isinstance(value, tuple) else (value,)
+    return tuple(at for at in items if isinstance(at, int))

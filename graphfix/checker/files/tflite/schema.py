@@ -87,7 +87,7 @@ def _table_fields(name: str) -> TableFields:
     return TableFields({each: f"{each}Length" in methods for each in plain}, counter.count)
 
 
-def known(table: Table, count: int, what: str) -> Table:
+def table_of_version(table: Table, count: int, what: str) -> Table:
     """Return a table that has no field beyond these. Raises UnsupportedFieldError: what another one says may count."""
     read = table.tables.read
     if (id(table.offsets), count) in read:
@@ -109,7 +109,7 @@ def fields(table: Table, name: str | None) -> dict[str, object]:
 
 def _fields(name: str, data: Any, place: int, table: Table) -> dict[str, object]:  # noqa: ANN401 - bytes of any kind
     form = _table_fields(name)
-    known(table, form.total, f"a table of {name}")
+    table_of_version(table, form.total, f"a table of {name}")
     reader = getattr(_generated(name), name)()
     reader.Init(data, place)
     found = {

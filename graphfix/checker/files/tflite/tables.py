@@ -44,10 +44,10 @@ class Tables:
     def at(self, place: int) -> Table:
         """See the table that begins here."""
         vtable = place - _SIGNED.unpack_from(self.data, place)[0]
-        known = self.vtables.get(vtable)
+        vtable_slots = self.vtables.get(vtable)
         if place & _WORD:
             raise ValueError(f"a table at byte {place}, where none can begin")
-        return Table(self, self.data, place, self._vtable(vtable) if known is None else known)
+        return Table(self, self.data, place, self._vtable(vtable) if vtable_slots is None else vtable_slots)
 
     def _vtable(self, place: int) -> tuple[int, ...]:
         if place < 0 or place & 1:
@@ -132,7 +132,7 @@ class Table(NamedTuple):
             raise ValueError(f"{count} bytes at byte {start} are cut short")
         return found
 
-    def whole(self, slot: int, width: int = 1) -> bool:
+    def is_plain(self, slot: int, width: int = 1) -> bool:
         """Whether a vector that nobody reads, of elements of so many bytes, ends in the file; also where it is none."""
         start, count = self.vector(slot)
         return start + count * width <= len(self.data)

@@ -16,7 +16,7 @@ from math import gcd, inf, prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.checker.proof.core import polynomials as poly
-from graphfix.checker.proof.core.sizes import Symbol, add_once, never_1, reached
+from graphfix.checker.proof.core.sizes import Symbol, add_once, is_executed_with, never_1
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Arithmetic:
 
     def add(self, *sizes: Size) -> Size | None:
         """Return the sum of sizes; None if the result has too many terms."""
-        return self._once(self._sum, *sizes)
+        return self._cached(self._sum, *sizes)
 
     def _sum(self, *sizes: Size) -> Size | None:
         return self._term(poly.total(map(poly.polynomial, sizes)))
@@ -76,26 +76,26 @@ class Arithmetic:
 
     def mul(self, *sizes: Size) -> Size | None:
         """Return the product of sizes; None if the result has too many terms or factors, or too large numbers."""
-        return self._once(self._product, *sizes)
+        return self._cached(self._product, *sizes)
 
     def _product(self, *sizes: Size) -> Size | None:
         """Return the product of sizes, uncached; None if it has too many terms or factors, or too large numbers."""
-        whole: Polynomial = poly.number_term(1)
+        product: Polynomial = poly.number_term(1)
         for size in sizes:
             factor = poly.polynomial(size)
-            if not poly.may_multiply(whole, factor):
+            if not poly.can_multiply(product, factor):
                 return None
-            whole = poly.times(whole, factor)
-            if len(whole) > poly.MOST_TERMS:
+            product = poly.times(product, factor)
+            if len(product) > poly.MOST_TERMS:
                 return None
-        return self._term(whole)
+        return self._term(product)
 
     def quotient(self, one: Size, two: Size) -> Size | None:
         """Return the exact quotient `one / two`; None if the quotient is not a polynomial."""
         found = poly.exact_quotient(poly.polynomial(one), poly.polynomial(two))
         return None if found is None else self._term(found)
 
-    def left_open(self, sizes: Sequence[Size], others: Sequence[Size]) -> Size | None:
+    def inferred_size(self, sizes: Sequence[Size], others: Sequence[Size]) -> Size | None:
         """Return the size that a Reshape infers for the -1 of its target; None if this size can't be written as a term.
 
         `sizes` is the operand's shape, and `others` are the target's sizes except the -1. The caller makes sure that no
@@ -108,10 +108,10 @@ class Arithmetic:
                 remaining.remove(size)
             else:
                 others_left.append(size)
-        whole, by = self.mul(*remaining), self.mul(*others_left)
-        if whole is None or by is None:
+        dividend, by = self.mul(*remaining), self.mul(*others_left)
+        if dividend is None or by is None:
             return None
-        exact = self.quotient(whole, by)
+        exact = self.quotient(dividend, by)
         if exact is not None:
             return exact
         for same in _equal_shapes(remaining):
@@ -119,15 +119,15 @@ class Arithmetic:
             exact = None if whole_again is None else self.quotient(whole_again, by)
             if exact is not None:
                 return exact
-        return self.floordiv(whole, by) if isinstance(by, int) and not isinstance(whole, int) else None
+        return self.floordiv(dividend, by) if isinstance(by, int) and not isinstance(dividend, int) else None
 
     def floordiv(self, size: Size, by: int) -> Size | None:
         """Return `size / by` rounded down, where `by` is above 0; None if the result has too many terms."""
-        return size // by if isinstance(size, int) else self._once(self._divided, size, by, 0)
+        return size // by if isinstance(size, int) else self._cached(self._divided, size, by, 0)
 
     def ceildiv(self, size: Size, by: int) -> Size | None:
         """Return `size / by` rounded up, where `by` is above 0; None if the result has too many terms."""
-        return -(-size // by) if isinstance(size, int) else self._once(self._divided, size, by, by - 1)
+        return -(-size // by) if isinstance(size, int) else self._cached(self._divided, size, by, by - 1)
 
     def _divided(self, size: Size, by: int, added: int) -> Size | None:
         """Return floor((size + added) / by); None if the result has too many terms."""
@@ -135,8 +135,8 @@ class Arithmetic:
 
     def mod(self, size: Size, by: int) -> Size | None:
         """Return `size - by * floor(size / by)`, the remainder; None if the result has too many terms."""
-        whole = poly.polynomial(size)
-        return self._term(poly.difference(whole, poly.scaled(self._floor(whole, by), by)))
+        dividend = poly.polynomial(size)
+        return self._term(poly.difference(dividend, poly.scaled(self._floor(dividend, by), by)))
 
     def greater(self, one: Size, two: Size) -> Size | None:
         """Return the maximum of two sizes; None if the result has too many terms."""
@@ -148,7 +148,7 @@ class Arithmetic:
         high = poly.polynomial(one)
         return self._term(poly.difference(high, self._positive(poly.difference(high, poly.polynomial(two)))))
 
-    def order(self, one: Size, two: Size) -> Interval:
+    def difference_bounds(self, one: Size, two: Size) -> Interval:
         """Return a lower and an upper bound of `one - two`.
 
         Equal sizes return 0 and 0; an unknown bound is infinite.
@@ -178,7 +178,7 @@ class Arithmetic:
         algebra.used_ranges = algebra.used_ranges if asked > low else used_ranges
         return asked
 
-    def see(self, sizes: Sizes) -> None:
+    def record_sizes(self, sizes: Sizes) -> None:
         """Record that the body (or main graph) being read computes a value of these sizes.
 
         Wherever this body is executed, the sizes are therefore not negative.
@@ -187,7 +187,7 @@ class Arithmetic:
             if isinstance(size, Symbol) and size.key[0] == poly.SUM:
                 add_once(self._seen.setdefault(size, []), self.algebra.place)
 
-    def need(self, sizes: Sizes) -> None:
+    def require_not_negative(self, sizes: Sizes) -> None:
         """Record that a node of the body (or main graph) being read fails if one of these sizes is negative.
 
         A number or a size that is certainly not negative is ignored. The first size that only the second file needs
@@ -197,29 +197,35 @@ class Arithmetic:
             if isinstance(size, int) or (size.key[0] != ELEMENT and self.is_size(size)):
                 continue
             places = self._needed.setdefault(size, [])
-            if self.algebra.closed and self.newly_needed is None and not reached(places, self.algebra.place):
+            if (
+                self.algebra.is_first_read
+                and self.newly_needed is None
+                and not is_executed_with(places, self.algebra.place)
+            ):
                 self.newly_needed = size
             add_once(places, self.algebra.place)
 
     def is_size(self, size: Size) -> bool:
         """Return whether a term is certainly not negative wherever the body (or main graph) being read is executed."""
-        if isinstance(size, Symbol) and reached(self._seen.get(size, ()), self.algebra.place):
+        if isinstance(size, Symbol) and is_executed_with(self._seen.get(size, ()), self.algebra.place):
             return True
         return self.least(size) >= 0
 
     # --- normal forms -------------------------------------------------------------------------------------------------
 
-    def _floor(self, whole: Polynomial, by: int) -> Polynomial:
-        """Return the polynomial for floor(P / n) in its normal form, where `whole` is P and `by` is n."""
-        inner = next((term for term in whole if term[1] in (1, -1) and poly.is_alone(term[0], poly.FLOOR)), None)
+    def _floor(self, dividend: Polynomial, by: int) -> Polynomial:
+        """Return the polynomial for floor(P / n) in its normal form, where `product` is P and `by` is n."""
+        inner = next(
+            (term for term in dividend if term[1] in (1, -1) and poly.is_single_symbol(term[0], poly.FLOOR)), None
+        )
         if inner is not None:  # floor((floor(P / c) + Q) / n) = floor((P + c Q) / (c n))
             (symbol,), sign = inner
-            inside, divided_by = poly.held(symbol), poly.divisor(symbol)
+            inside, divided_by = poly.polynomial_of(symbol), poly.divisor(symbol)
             turned = inside if sign > 0 else poly.difference(poly.number_term(divided_by - 1), inside)
-            rest = tuple(term for term in whole if term is not inner)
+            rest = tuple(term for term in dividend if term is not inner)
             return self._floor(poly.total((turned, poly.scaled(rest, divided_by))), by * divided_by)
-        even = tuple((factors, number // by) for factors, number in whole if number // by)
-        rest = tuple((factors, number % by) for factors, number in whole if number % by)
+        even = tuple((factors, number // by) for factors, number in dividend if number // by)
+        rest = tuple((factors, number % by) for factors, number in dividend if number % by)
         if not any(factors for factors, _ in rest):
             return even
         shared = gcd(by, *(number for factors, number in rest if factors))
@@ -229,134 +235,144 @@ class Arithmetic:
         turned = poly.difference(poly.number_term(by - 1), rest)
         more = tuple((factors, number // by) for factors, number in turned if number // by)
         opposite = tuple((factors, number % by) for factors, number in turned if number % by)
-        if poly.from_the_top(opposite) < poly.from_the_top(rest):
+        if poly.coefficients_from_highest(opposite) < poly.coefficients_from_highest(rest):
             return poly.difference(even, poly.total((more, self._symbol(poly.FLOOR, opposite, by))))
         return poly.total((even, self._symbol(poly.FLOOR, rest, by)))
 
-    def _positive(self, whole: Polynomial) -> Polynomial:
-        """Return the polynomial for max(0, P) in its normal form, where `whole` is P."""
-        low, high = self._interval(whole)
+    def _positive(self, polynomial: Polynomial) -> Polynomial:
+        """Return the polynomial for max(0, P) in its normal form, where `product` is P."""
+        low, high = self._interval(polynomial)
         if low >= 0:
-            return whole
+            return polynomial
         if high <= 0:
             return ()
-        shared = gcd(*(number for _, number in whole))
+        shared = gcd(*(number for _, number in polynomial))
         if shared > 1:
-            return poly.scaled(self._positive(tuple((factors, number // shared) for factors, number in whole)), shared)
-        if whole[-1][1] < 0:  # max(0, P) = P + max(0, -P)
-            return poly.total((whole, self._positive(poly.scaled(whole, -1))))
-        return self._symbol(poly.POSITIVE, whole, 1)
+            return poly.scaled(
+                self._positive(tuple((factors, number // shared) for factors, number in polynomial)), shared
+            )
+        if polynomial[-1][1] < 0:  # max(0, P) = P + max(0, -P)
+            return poly.total((polynomial, self._positive(poly.scaled(polynomial, -1))))
+        return self._symbol(poly.POSITIVE, polynomial, 1)
 
-    def _symbol(self, kind: str, whole: Polynomial, by: int) -> Polynomial:
-        """Return a polynomial of one symbol, for floor(P / n) or max(0, P); `whole` is P and `by` is n."""
-        key = kind, whole, by
-        symbol = self.algebra.known.get(key)
+    def _symbol(self, kind: str, polynomial: Polynomial, by: int) -> Polynomial:
+        """Return a polynomial of one symbol, for floor(P / n) or max(0, P); `product` is P and `by` is n."""
+        key = kind, polynomial, by
+        symbol = self.algebra.symbols.get(key)
         if symbol is None:
-            name = f"max(0, {poly.shown(whole)})" if kind == poly.POSITIVE else f"floor(({poly.shown(whole)})/{by})"
+            name = (
+                f"max(0, {poly.shown(polynomial)})"
+                if kind == poly.POSITIVE
+                else f"floor(({poly.shown(polynomial)})/{by})"
+            )
             symbol = self.algebra.symbol(key, name)
         return (((symbol,), 1),)
 
-    def _once(self, compute: Callable[..., Size | None], *sizes: Size) -> Size | None:
+    def _cached(self, compute: Callable[..., Size | None], *sizes: Size) -> Size | None:
         """Return `compute(*sizes)`, and cache the result."""
         asked = compute.__name__, sizes
         if asked not in self._answers:
             self._answers[asked] = compute(*sizes)
         return self._answers[asked]
 
-    def _term(self, whole: Polynomial) -> Size | None:
+    def _term(self, polynomial: Polynomial) -> Size | None:
         """Return a polynomial as a size; None if it has too many terms. Equal polynomials return one object."""
-        found = self._terms.get(whole)
-        if found is None and len(whole) <= poly.MOST_TERMS:
-            found = self._terms[whole] = self._new(whole)
+        found = self._terms.get(polynomial)
+        if found is None and len(polynomial) <= poly.MOST_TERMS:
+            found = self._terms[polynomial] = self._new(polynomial)
         return found
 
-    def _new(self, whole: Polynomial) -> Size:
+    def _new(self, polynomial: Polynomial) -> Size:
         """Return a polynomial as a size: a number, its only symbol, or else a new symbol for the sum."""
-        if not whole or whole[-1][0] == ():
-            return whole[-1][1] if whole else 0
-        if len(whole) == 1 and whole[0][1] == 1 and len(whole[0][0]) == 1:
-            return whole[0][0][0]
-        symbol = self.algebra.symbol((poly.SUM, whole), poly.shown(whole))  # created once because `_term` caches it
-        symbol.one = self._one(whole) or symbol
-        symbol.is_never_1 = self.least(symbol) > 1 or not any(map(_may_be_1, poly.cases(whole)))
+        if not polynomial or polynomial[-1][0] == ():
+            return polynomial[-1][1] if polynomial else 0
+        if len(polynomial) == 1 and polynomial[0][1] == 1 and len(polynomial[0][0]) == 1:
+            return polynomial[0][0][0]
+        symbol = self.algebra.symbol(
+            (poly.SUM, polynomial), poly.shown(polynomial)
+        )  # created once because `_term` caches it
+        symbol.equally_one = self._one(polynomial) or symbol
+        symbol.is_never_1 = self.least(symbol) > 1 or not any(map(_may_be_1, poly.cases(polynomial)))
         return symbol
 
-    def _one(self, whole: Polynomial) -> Symbol | None:
+    def _one(self, polynomial: Polynomial) -> Symbol | None:
         """Return a symbol that is 1 exactly where the polynomial is 1; None if no such symbol is found.
 
         For min(64, N) this is N.
         """
         found: Symbol | None = None
-        for case in poly.cases(whole):
+        for case in poly.cases(polynomial):
             if not _may_be_1(case):
                 continue
             if len(case) != 1 or case[0][1] != 1 or len(case[0][0]) != 1 or found not in (None, case[0][0][0]):
                 return None
             found = case[0][0][0]
-        return found if found is not None and self._where_one(whole, found) == 1 else None
+        return found if found is not None and self._where_one(polynomial, found) == 1 else None
 
-    def _where_one(self, whole: Polynomial, symbol: Symbol) -> int | None:
+    def _where_one(self, polynomial: Polynomial, symbol: Symbol) -> int | None:
         """Return the value that a polynomial has where `symbol` is 1; None if the value depends on other symbols."""
         values: dict[Symbol, Polynomial] = {symbol: poly.number_term(1)}
-        for other in {each for factors, _ in whole for each in factors} - {symbol}:
+        for other in {each for factors, _ in polynomial for each in factors} - {symbol}:
             if other.key[0] not in (poly.FLOOR, poly.POSITIVE):
                 return None
-            inside = self._where_one(poly.held(other), symbol)
+            inside = self._where_one(poly.polynomial_of(other), symbol)
             if inside is None:
                 return None
             made = max(0, inside) if other.key[0] == poly.POSITIVE else inside // poly.divisor(other)
             values[other] = poly.number_term(made)
-        found = poly.replaced(whole, values)
+        found = poly.replaced(polynomial, values)
         return None if any(factors for factors, _ in found) else dict(found).get((), 0)
 
     # --- what a term can be -------------------------------------------------------------------------------------------
 
-    def _interval(self, whole: Polynomial) -> Interval:
+    def _interval(self, polynomial: Polynomial) -> Interval:
         """Return bounds of a polynomial's value, and cache them."""
-        found = self._intervals.get(whole)
+        found = self._intervals.get(polynomial)
         if found is None:
-            found = self._intervals[whole] = self._interval_of_cases(whole)
+            found = self._intervals[polynomial] = self._interval_of_cases(polynomial)
         return found
 
-    def _interval_of_cases(self, whole: Polynomial) -> Interval:
+    def _interval_of_cases(self, polynomial: Polynomial) -> Interval:
         """Return bounds of a polynomial's value that cover all its `cases`.
 
         If there are several cases, the bounds of the whole polynomial narrow the result.
         """
-        cases = poly.cases(whole)
+        cases = poly.cases(polynomial)
         ends = [self._interval_of_case(case) for case in cases]
         low, high = min(low for low, _ in ends), max(high for _, high in ends)
         if len(cases) == 1:
             return low, high
-        least, most = self._plainly(whole)  # max(0, N - 1) is not negative although the case N - 1 may be
+        least, most = self._interval_by_symbols(
+            polynomial
+        )  # max(0, N - 1) is not negative although the case N - 1 may be
         return max(low, least), min(high, most)
 
-    def _interval_of_case(self, whole: Polynomial) -> Interval:
+    def _interval_of_case(self, polynomial: Polynomial) -> Interval:
         """Return bounds of a polynomial's value, using that each floor(P / n) is near P / n."""
-        low, high = self._plainly(whole)
-        rounded = [term for term in whole if poly.is_alone(term[0], poly.FLOOR)]
-        if not rounded or (len(rounded) == 1 and not any(term[0] and term is not rounded[0] for term in whole)):
+        low, high = self._interval_by_symbols(polynomial)
+        rounded = [term for term in polynomial if poly.is_single_symbol(term[0], poly.FLOOR)]
+        if not rounded or (len(rounded) == 1 and not any(term[0] and term is not rounded[0] for term in polynomial)):
             return low, high  # beside a number alone, the bounds of the single quotient are as good
         by = prod(poly.divisor(factors[0]) for factors, _ in rounded)
-        others = poly.scaled(tuple(term for term in whole if term not in rounded), by)
+        others = poly.scaled(tuple(term for term in polynomial if term not in rounded), by)
         for side in (-1, 1):  # the bounds follow from P - n + 1 <= n floor(P / n) <= P
             parts = [others]
             for (symbol,), number in rounded:
-                inside, divided_by = poly.held(symbol), poly.divisor(symbol)
+                inside, divided_by = poly.polynomial_of(symbol), poly.divisor(symbol)
                 limit = inside if number * side > 0 else poly.difference(inside, poly.number_term(divided_by - 1))
                 parts.append(poly.scaled(limit, number * by // divided_by))
-            beyond = self._plainly(poly.total(parts))[side > 0]
+            beyond = self._interval_by_symbols(poly.total(parts))[side > 0]
             if side < 0 and beyond > -inf:
                 low = max(low, -(-beyond // by))
             elif side > 0 and beyond < inf:
                 high = min(high, beyond // by)
         return low, high
 
-    def _plainly(self, whole: Polynomial) -> Interval:
+    def _interval_by_symbols(self, polynomial: Polynomial) -> Interval:
         """Return bounds of a polynomial's value by interval arithmetic: each symbol varies independently."""
         low: float = 0
         high: float = 0
-        for factors, number in whole:
+        for factors, number in polynomial:
             ends = self._range(factors[0]) if factors else (1, 1)
             for symbol in factors[1:]:
                 corners = [_product(x, y) for x in ends for y in self._range(symbol)]
@@ -372,7 +388,7 @@ class Arithmetic:
         """
         if symbol.key[0] not in (poly.FLOOR, poly.POSITIVE):
             return self.algebra.asked_range(symbol) if self._uses_ranges else (0, inf)
-        low, high = self._interval(poly.held(symbol))
+        low, high = self._interval(poly.polynomial_of(symbol))
         if symbol.key[0] == poly.POSITIVE:
             return max(low, 0), high
         by = poly.divisor(symbol)
@@ -399,10 +415,10 @@ def _product(one: float, other: float) -> float:
     return one * other
 
 
-def _may_be_1(whole: Polynomial) -> bool:
+def _may_be_1(polynomial: Polynomial) -> bool:
     """Return whether the coefficients allow a polynomial to be 1.
 
     For `2 * N` they do not, because it is even for every N.
     """
-    step, added = gcd(*(number for factors, number in whole if factors)), dict(whole).get((), 0)
+    step, added = gcd(*(number for factors, number in polynomial if factors)), dict(polynomial).get((), 0)
     return (1 - added) % step == 0 if step else added == 1

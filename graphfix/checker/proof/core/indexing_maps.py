@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.core.sizes import Symbol, clashing
-from graphfix.checker.proof.core.terms import whole
+from graphfix.checker.proof.core.sizes import Symbol, has_clash
+from graphfix.checker.proof.core.terms import value_of
 from graphfix.checker.proof.neutral.broadcast import PRODUCT_AXES, broadcast_of
 from graphfix.results.records import dataclass
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.core.iteration_space import Axes
     from graphfix.checker.proof.core.sizes import Size, Sizes
-    from graphfix.checker.proof.core.terms import Core, View
+    from graphfix.checker.proof.core.terms import Core, ProofValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class Note:
     op: str
     names: tuple[tuple[str, ...], tuple[str, ...]]
     """The names of the operands, and the names of the results; an empty name for one that is omitted."""
-    operands: tuple[View | None, ...]
-    results: tuple[View | None, ...]
+    operands: tuple[ProofValue | None, ...]
+    results: tuple[ProofValue | None, ...]
     parts: Mapping[str, tuple[object, str]]
     """The other parts of the node's term, by name: an object that is compared, and its printed form."""
     isolated: Core | None
@@ -56,7 +56,7 @@ class Read:
     """The map from a point of the iteration space to an element of `of`: `(d0, d1) -> (d1)`. None if `of` is None."""
 
     @property
-    def whole(self) -> str:
+    def is_identity(self) -> str:
         """The map from the iteration space to the core: `through` if the operand is not a whole core, or else `map`."""
         return self.through or self.map
 
@@ -95,7 +95,7 @@ def reads_of(note: Note) -> Reads:
 def _reads(note: Note) -> tuple[Read, ...] | None:
     """Return how a node reads each operand of its broadcast; None if it does not broadcast or its sizes do not fit."""
     found = None if note.isolated is None else broadcast_of(note.isolated)
-    if note.isolated is None or found is None or any(map(clashing, found[2])):
+    if note.isolated is None or found is None or any(map(has_clash, found[2])):
         return None
     exact = PRODUCT_AXES if note.isolated.key[0] == "product" else 0
     return tuple(_read(note, core, axes, found[2], exact) for core, axes in zip(found[0], found[1], strict=True))
@@ -111,7 +111,7 @@ def _read(note: Note, core: Core, axes: Axes, space: Sizes, exact: int) -> Read:
     view = note.operands[index]
     sizes = core.sizes or ()
     value, printed = _named(note.names[0][index], view), linalg(axes, sizes, space, exact)
-    if view is None or view.axes is None or view.core.sizes is None or view == whole(view.core):
+    if view is None or view.axes is None or view.core.sizes is None or view == value_of(view.core):
         return Read(index, value, sizes, printed)
     inner = view.axes
     through = tuple(None if axis is None else inner[axis] for axis in axes)
@@ -160,7 +160,7 @@ def _notation(note: Note) -> str:
     return f"{results} = {note.op}({operands})"
 
 
-def _named(name: str, view: View | None) -> str:
+def _named(name: str, view: ProofValue | None) -> str:
     """Return a value as `name[sizes]`; `name[*]` if the rank is unknown, and `name` alone if there is no value."""
     if view is None:
         return name

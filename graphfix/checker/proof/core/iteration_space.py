@@ -17,7 +17,7 @@ None if the axis follows no axis of the core, or one of size 1.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Nest:
+class LoopNest:
     """An operator with the indexing maps of its operands over an iteration space. Equal nests are one object.
 
     `TermTable.nest` makes sure of that, so that a term is compared by the identities of its parts. Two terms with one
@@ -29,7 +29,7 @@ class Nest:
     space: Sizes
 
 
-class Frame(NamedTuple):
+class BroadcastSpace(NamedTuple):
     """How several operands are broadcast together, restricted to the axes that at least one operand follows.
 
     `maps` contains the map of each operand over `space`, and `sizes` is the shape of the result.

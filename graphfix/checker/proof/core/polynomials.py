@@ -41,7 +41,7 @@ def polynomial(size: Size) -> Polynomial:
     return size.key[1] if size.key[0] == SUM else (((size,), 1),)  # type: ignore[return-value]  # a key may contain any object
 
 
-def held(symbol: Symbol) -> Polynomial:
+def polynomial_of(symbol: Symbol) -> Polynomial:
     """Return the polynomial P inside a symbol for floor(P / n) or max(0, P)."""
     return symbol.key[1]  # type: ignore[return-value]  # a key may contain any object
 
@@ -51,7 +51,7 @@ def divisor(symbol: Symbol) -> int:
     return symbol.key[2]  # type: ignore[return-value]  # a key may contain any object
 
 
-def is_alone(factors: Factors, kind: str) -> bool:
+def is_single_symbol(factors: Factors, kind: str) -> bool:
     """Return whether a product is one single symbol of this kind (`FLOOR`, `POSITIVE`, ..)."""
     return len(factors) == 1 and factors[0].key[0] == kind
 
@@ -84,9 +84,9 @@ def total(parts: Iterable[Polynomial]) -> Polynomial:
     return _collected([term for part in parts for term in part])
 
 
-def scaled(whole: Polynomial, by: int) -> Polynomial:
+def scaled(polynomial: Polynomial, by: int) -> Polynomial:
     """Return the polynomial times the number `by`, which must not be 0."""
-    return tuple([(factors, number * by) for factors, number in whole])
+    return tuple([(factors, number * by) for factors, number in polynomial])
 
 
 def difference(one: Polynomial, two: Polynomial) -> Polynomial:
@@ -135,20 +135,20 @@ def _cancelled(factors: Factors, by: Factors) -> Factors | None:
     return tuple(left)
 
 
-def cases(whole: Polynomial) -> Sequence[Polynomial]:
+def cases(polynomial: Polynomial) -> Sequence[Polynomial]:
     """Return the polynomials that arise if each symbol for max(0, P) is replaced by 0 or by P, in all combinations.
 
-    For all sizes, one of the results has the same value as `whole`. A bound that is true for every result is therefore
-    true for `whole`. With more than MOST_CASES symbols of this kind, only `whole` itself is returned.
+    For all sizes, one of the results has the same value as `polynomial`. A bound that is true for every result is therefore
+    true for `polynomial`. With more than MOST_CASES symbols of this kind, only `polynomial` itself is returned.
     """
-    split = dict.fromkeys([s for factors, _ in whole for s in factors if s.key[0] == POSITIVE])
+    split = dict.fromkeys([s for factors, _ in polynomial for s in factors if s.key[0] == POSITIVE])
     if not split or len(split) > MOST_CASES:
-        return (whole,)
-    choices = product(*(((), held(symbol)) for symbol in split))
-    return [replaced(whole, dict(zip(split, chosen, strict=True))) for chosen in choices]
+        return (polynomial,)
+    choices = product(*(((), polynomial_of(symbol)) for symbol in split))
+    return [replaced(polynomial, dict(zip(split, chosen, strict=True))) for chosen in choices]
 
 
-def may_multiply(one: Polynomial, two: Polynomial) -> bool:
+def can_multiply(one: Polynomial, two: Polynomial) -> bool:
     """Return whether the product of two polynomials has at most MOST_FACTORS symbols and MOST_BITS bits a term."""
     if not one or not two:
         return True
@@ -157,10 +157,10 @@ def may_multiply(one: Polynomial, two: Polynomial) -> bool:
     return longest <= MOST_FACTORS and bits(one, 0) + bits(two, 0) <= MOST_BITS
 
 
-def replaced(whole: Polynomial, values: Mapping[Symbol, Polynomial]) -> Polynomial:
+def replaced(polynomial: Polynomial, values: Mapping[Symbol, Polynomial]) -> Polynomial:
     """Return the polynomial with each symbol in `values` replaced by its polynomial."""
     parts: list[Polynomial] = []
-    for factors, number in whole:
+    for factors, number in polynomial:
         part = number_term(number)
         for symbol in factors:
             part = times(part, values.get(symbol, (((symbol,), 1),)))
@@ -168,22 +168,22 @@ def replaced(whole: Polynomial, values: Mapping[Symbol, Polynomial]) -> Polynomi
     return total(parts)
 
 
-def bits(whole: Polynomial, each: int) -> int:
+def bits(polynomial: Polynomial, each: int) -> int:
     """Return an upper limit for the number of bits of any single term if each symbol's value has `each` bits."""
-    return max((len(factors) * each + abs(number).bit_length() for factors, number in whole), default=0)
+    return max((len(factors) * each + abs(number).bit_length() for factors, number in polynomial), default=0)
 
 
-def from_the_top(whole: Polynomial) -> list[int]:
+def coefficients_from_highest(polynomial: Polynomial) -> list[int]:
     """Return the coefficients of all products from the highest degree down, then the constant term (0 if missing).
 
     Of two equal forms of a quotient, the form with the lesser list is used.
     """
-    return [number for factors, number in reversed(whole) if factors] + [dict(whole).get((), 0)]
+    return [number for factors, number in reversed(polynomial) if factors] + [dict(polynomial).get((), 0)]
 
 
-def shown(whole: Polynomial) -> str:
+def shown(polynomial: Polynomial) -> str:
     """Return a polynomial as reports print it, such as `2*N-1`."""
-    return "".join(_shown_term(*term) for term in reversed(whole)).removeprefix("+") or "0"
+    return "".join(_shown_term(*term) for term in reversed(polynomial)).removeprefix("+") or "0"
 
 
 def _shown_term(factors: Factors, number: int) -> str:

@@ -21,12 +21,12 @@ class Symbol:
     `key` is the term: a kind such as "broadcast", then the parts. `number` counts the symbols of a proof from 0.
     """
 
-    __slots__ = ("is_never_1", "is_uninferred", "key", "name", "number", "one")
+    __slots__ = ("equally_one", "is_never_1", "is_uninferred", "key", "name", "number")
 
     def __init__(self, key: tuple[object, ...], number: int, name: str) -> None:
         """Create a symbol: its term, its number among the symbols of the proof, and the name that reports print."""
         self.key, self.number, self.name = key, number, name
-        self.one = self
+        self.equally_one = self
         """A symbol that is 1 exactly where this symbol is 1."""
         self.is_never_1 = False
         """Whether the size is never 1, for any sizes from which it is computed. Twice a batch is an example."""
@@ -55,10 +55,10 @@ Place: TypeAlias = tuple[object, ...]
 class Algebra:
     """All symbols of one proof, which both files share, and the broadcasts of sizes that each file needs to fit."""
 
-    known: dict[tuple[object, ...], Symbol] = field(default_factory=dict)
+    symbols: dict[tuple[object, ...], Symbol] = field(default_factory=dict)
     place: Place = ()
     """The place of the node that is being read."""
-    closed: bool = False
+    is_first_read: bool = False
     """Whether the first file has been read completely."""
     checks: dict[Symbol, list[Place]] = field(default_factory=dict)
     """The broadcasts of sizes that nodes of the first file need to fit, with the bodies around those nodes."""
@@ -69,7 +69,7 @@ class Algebra:
     used_ranges: dict[Symbol, None] = field(default_factory=dict)
     """The symbols whose requested range the proof assumes, because a result depends on it."""
     shapes: dict[tuple[Place, bool, tuple[Sizes, ...]], Sizes] = field(default_factory=dict)
-    """A cache of `broadcast_shape`, by place, `closed` and shapes. Most nodes of a model are alike."""
+    """A cache of `broadcast_shape`, by place, `is_first_read` and shapes. Most nodes of a model are alike."""
 
     def asked_range(self, symbol: Symbol) -> tuple[float, float]:
         """Return the least and the greatest size that the user requested for a symbol, by default 0 and infinity.
@@ -86,10 +86,10 @@ class Algebra:
 
         `name` is how a new symbol is printed. A name that is empty or too long is replaced by `s` and a number.
         """
-        found = self.known.get(key)
+        found = self.symbols.get(key)
         if found is None:
-            shown = name if 0 < len(name) <= _LONGEST_NAME else f"s{len(self.known)}"
-            found = self.known[key] = Symbol(key, len(self.known), shown)
+            shown = name if 0 < len(name) <= _LONGEST_NAME else f"s{len(self.symbols)}"
+            found = self.symbols[key] = Symbol(key, len(self.symbols), shown)
         return found
 
     def broadcast_size(self, sizes: Sizes) -> Size:
@@ -108,7 +108,7 @@ class Algebra:
             return parts.pop() if parts else 1
         ordered = sorted(parts, key=_order)
         checked = self.symbol(("broadcast", *ordered), f"bc{{{','.join(map(repr, ordered))}}}")
-        if self.closed:
+        if self.is_first_read:
             self.second_checks[checked, self.place] = None
         else:
             add_once(self.checks.setdefault(checked, []), self.place)
@@ -121,7 +121,9 @@ class Algebra:
         """
         for checked, place in self.second_checks:
             wider = (at for other, at in self.checks.items() if set(checked.key) <= set(other.key))
-            if not reached(self.checks.get(checked, ()), place) and not any(reached(at, place) for at in wider):
+            if not is_executed_with(self.checks.get(checked, ()), place) and not any(
+                is_executed_with(at, place) for at in wider
+            ):
                 return checked
         return None
 
@@ -130,12 +132,12 @@ class Algebra:
 
         The place that needs these sizes to fit is recorded, as in `broadcast_size`.
         """
-        known = (self.place, self.closed, shapes)
-        found = self.shapes.get(known)
+        memo_key = (self.place, self.is_first_read, shapes)
+        found = self.shapes.get(memo_key)
         if found is None:
             rank = max(map(len, shapes), default=0)
             columns = zip(*(right_aligned(sizes, rank) for sizes in shapes), strict=True)
-            found = self.shapes[known] = tuple(map(self.broadcast_size, columns))
+            found = self.shapes[memo_key] = tuple(map(self.broadcast_size, columns))
         return found
 
 
@@ -166,7 +168,7 @@ def add_once(places: list[Place], place: Place) -> None:
         places.append(place)
 
 
-def reached(places: Sequence[Place], place: Place) -> bool:
+def is_executed_with(places: Sequence[Place], place: Place) -> bool:
     """Return whether one of `places` is executed whenever `place` is: `place` itself, or a body around it.
 
     A place is a tuple of the bodies around a node, from the outermost inwards. () is the main graph.
@@ -194,8 +196,8 @@ def result_size(size: Size) -> Size:
     unstretched = never_1(size)
     if unstretched:
         return unstretched[0] if len(unstretched) == 1 else size
-    ones = {part.one for part in symbols}
-    return min(symbols, key=lambda part: (part is not part.one, part.number)) if len(ones) == 1 else size
+    ones = {part.equally_one for part in symbols}
+    return min(symbols, key=lambda part: (part is not part.equally_one, part.number)) if len(ones) == 1 else size
 
 
 def never_1(size: Size) -> list[Symbol]:
@@ -212,7 +214,7 @@ def result_sizes(sizes: Sizes) -> Sizes:
     return tuple(map(result_size, sizes))
 
 
-def clashing(size: Size) -> bool:
+def has_clash(size: Size) -> bool:
     """Return whether a broadcast contains two different numbers other than 1, so that no run is possible."""
     return (
         isinstance(size, Symbol) and size.key[0] == "broadcast" and sum(isinstance(part, int) for part in size.key) > 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from graphfix.checker.proof.core.iteration_space import Frame, Nest
+from graphfix.checker.proof.core.iteration_space import BroadcastSpace, LoopNest
 from graphfix.checker.proof.core.sizes import result_size, right_aligned
-from graphfix.checker.proof.core.terms import CONSTANTS, View, composed, extent, whole
+from graphfix.checker.proof.core.terms import CONSTANTS, ProofValue, compose_maps, shape_or_value, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -31,12 +31,12 @@ BROADCASTING = frozenset({EACH, "onto", "product", "gemm"})
 def broadcast_of(core: Core) -> Broadcast | None:
     """Return the operands' cores, the maps and the space if a core's operator broadcasts; None for any other core."""
     nest = core.key[1]
-    if core.key[0] == EACH and isinstance(nest, Nest):
+    if core.key[0] == EACH and isinstance(nest, LoopNest):
         return core.key[2:], nest.maps, nest.space  # type: ignore[return-value]  # `_read` makes this key
     return core.key[-3:] if core.key[0] in BROADCASTING else None  # type: ignore[return-value]  # a key may contain any object
 
 
-def elementwise(table: TermTable, key: Key, views: Sequence[View], description: str) -> View:
+def elementwise(table: TermTable, key: Key, views: Sequence[ProofValue], description: str) -> ProofValue:
     """Return the result of an operator that computes each element from one element of each operand, right-aligned.
 
     `key` is the operator with its attributes, and `views` are the operands. The term contains the operands' cores with
@@ -45,18 +45,18 @@ def elementwise(table: TermTable, key: Key, views: Sequence[View], description: 
     the result has an unknown rank.
     """
     form = tuple([(view.axes, view.sizes) for view in views])
-    known = (table.algebra.place, form)
-    frame = table.frames.get(known)
+    memo_key = (table.algebra.place, form)
+    frame = table.broadcast_spaces.get(memo_key)
     if frame is None:
         if any(axes is None or sizes is None for axes, sizes in form):
             return _unranked(table, key, views, description)
-        frame = table.frames[known] = _right_aligned(table, form)
+        frame = table.broadcast_spaces[memo_key] = _right_aligned(table, form)
     if 0 in frame.sizes and any(view.core.key[0] in CONSTANTS for view in views):
         return elementwise(table, key, [_without_elements(table, view) for view in views], description)
     return _read(table, key, [view.core for view in views], frame, description)
 
 
-def of_itself(table: TermTable, one: View, two: View) -> View | None:
+def common_broadcast(table: TermTable, one: ProofValue, two: ProofValue) -> ProofValue | None:
     """Return the broadcast of two operands if both have the same element at each point; None if that is not known."""
     if one == two:
         return one
@@ -65,10 +65,12 @@ def of_itself(table: TermTable, one: View, two: View) -> View | None:
     frame = _right_aligned(table, [(view.axes, view.sizes) for view in (one, two)])
     if frame.maps[0] != frame.maps[1]:
         return None
-    return View(one.core, tuple(None if place is None else frame.maps[0][place] for place in frame.axes), frame.sizes)
+    return ProofValue(
+        one.core, tuple(None if place is None else frame.maps[0][place] for place in frame.axes), frame.sizes
+    )
 
 
-def _without_elements(table: TermTable, view: View) -> View:
+def _without_elements(table: TermTable, view: ProofValue) -> ProofValue:
     """Return an empty constant of the same type and sizes for a constant; return any other value unchanged.
 
     This is for an iteration space without points, where no element of the constant is read.
@@ -79,7 +81,9 @@ def _without_elements(table: TermTable, view: View) -> View:
     return table.empty(str(kind[0] if isinstance(kind, tuple) else kind), view.sizes)
 
 
-def aligned(table: TermTable, key: Key, uses: Sequence[tuple[Core, Axes]], space: Sizes, description: str) -> View:
+def aligned(
+    table: TermTable, key: Key, uses: Sequence[tuple[Core, Axes]], space: Sizes, description: str
+) -> ProofValue:
     """Return the result of an elementwise operator over `space`.
 
     Each operand is a core with its map over that space.
@@ -87,7 +91,7 @@ def aligned(table: TermTable, key: Key, uses: Sequence[tuple[Core, Axes]], space
     return _read(table, key, [core for core, _ in uses], _frame([axes for _, axes in uses], space), description)
 
 
-def _right_aligned(table: TermTable, form: Sequence[tuple[Axes | None, Sizes | None]]) -> Frame:
+def _right_aligned(table: TermTable, form: Sequence[tuple[Axes | None, Sizes | None]]) -> BroadcastSpace:
     """Return how operands, each a map and sizes, are broadcast together by numpy's rule."""
     shapes = [(axes or (), sizes or ()) for axes, sizes in form]
     rank = max((len(axes) for axes, _ in shapes), default=0)
@@ -95,14 +99,14 @@ def _right_aligned(table: TermTable, form: Sequence[tuple[Axes | None, Sizes | N
     return _frame(maps, table.algebra.broadcast_shape(*(sizes for _, sizes in shapes)))
 
 
-def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
+def _frame(maps: Sequence[Axes], space: Sizes) -> BroadcastSpace:
     """Return how operands with these maps over `space` are broadcast together.
 
     An axis that no operand follows is dropped from the space, and remains only in the map of the result.
     """
     followed = [axis for axis in range(len(space)) if any(axes[axis] is not None for axes in maps)]
     places = {axis: place for place, axis in enumerate(followed)}
-    return Frame(
+    return BroadcastSpace(
         tuple(tuple(axes[axis] for axis in followed) for axes in maps),
         tuple(space[axis] for axis in followed),
         tuple(result_size(space[axis]) for axis in followed),
@@ -112,20 +116,20 @@ def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
     )
 
 
-def _read(table: TermTable, key: Key, cores: Sequence[Core], frame: Frame, description: str) -> View:
+def _read(table: TermTable, key: Key, cores: Sequence[Core], frame: BroadcastSpace, description: str) -> ProofValue:
     """Return the result of an elementwise operator on these cores, read together as `frame` describes."""
-    core, new = table.core((EACH, table.nest(key, frame.maps, frame.space), *cores), description)
+    core, new = table.find_or_create_core((EACH, table.loop_nest(key, frame.maps, frame.space), *cores), description)
     if new:
         core.sizes = frame.core_sizes
-    return View(core, frame.axes, frame.sizes)
+    return ProofValue(core, frame.axes, frame.sizes)
 
 
-def unary(table: TermTable, key: Key, view: View, description: str) -> View:
+def unary(table: TermTable, key: Key, view: ProofValue, description: str) -> ProofValue:
     """Return the result of an elementwise operator of one operand, which is read by the operand's own map."""
-    return composed(view, elementwise(table, key, [whole(view.core)], description))
+    return compose_maps(view, elementwise(table, key, [value_of(view.core)], description))
 
 
-def _unranked(table: TermTable, key: Key, views: Sequence[View], description: str) -> View:
+def _unranked(table: TermTable, key: Key, views: Sequence[ProofValue], description: str) -> ProofValue:
     """Return the result of an elementwise operator if a rank is unknown: the space is the set of all operands' shapes.
 
     All maps are right-aligned. A value of known rank takes part with its map without leading unit axes. So a stretch of
@@ -134,22 +138,24 @@ def _unranked(table: TermTable, key: Key, views: Sequence[View], description: st
     shapes: set[Extent] = set()
     reads: list[tuple[object, ...]] = []
     for view in views:
-        shapes |= view.more or {extent(view)}
+        shapes |= view.broadcast_shapes or {shape_or_value(view)}
         reads.append((view.core, _stripped(view)))
     table.check_fit(frozenset(shapes))
-    core, new = table.core(("unranked", key, tuple(reads), *_space(table, shapes)), description)
+    core, new = table.find_or_create_core(("unranked", key, tuple(reads), *_space(table, shapes)), description)
     if new and len(views) == 1:
-        core.shaped = views[0].core.shaped or views[0].core
-    return View(core, None, None)
+        core.shape_source = views[0].core.shape_source or views[0].core
+    return ProofValue(core, None, None)
 
 
 def _space(table: TermTable, shapes: Collection[Extent]) -> tuple[frozenset[Extent], Sizes]:
     """Return the values among `shapes`, which represent unknown shapes, and the broadcast of all known shapes."""
-    known = [sizes for sizes in shapes if not isinstance(sizes, View)]
-    return frozenset(sizes for sizes in shapes if isinstance(sizes, View)), table.algebra.broadcast_shape(*known)
+    ranked_shapes = [sizes for sizes in shapes if not isinstance(sizes, ProofValue)]
+    return frozenset(sizes for sizes in shapes if isinstance(sizes, ProofValue)), table.algebra.broadcast_shape(
+        *ranked_shapes
+    )
 
 
-def _stripped(view: View) -> Axes | None:
+def _stripped(view: ProofValue) -> Axes | None:
     """Return the map without leading axes that follow no axis; None if the map is unknown."""
     if view.axes is None:
         return None
@@ -158,8 +164,8 @@ def _stripped(view: View) -> Axes | None:
 
 
 def onto(
-    table: TermTable, key: Key, view: View, others: Sequence[View], description: str, *, keeps: bool = False
-) -> View:
+    table: TermTable, key: Key, view: ProofValue, others: Sequence[ProofValue], description: str, *, keeps: bool = False
+) -> ProofValue:
     """Return the result of an operator that broadcasts `others` onto operand 0 (`view`), whose shape the result has.
 
     If `keeps`, no runtime stretches operand 0, so the result has exactly its shape. Otherwise a size of the result is
@@ -169,7 +175,9 @@ def onto(
     sizes = view.sizes if keeps else onto_sizes(view.sizes, [other.sizes for other in others])
     if view.sizes is None or any(other.sizes is None for other in others):
         reads = tuple((other.core, _stripped(other)) for other in others)
-        checked = [frozenset({extent(view), *(other.more or {extent(other)})}) for other in others]
+        checked = [
+            frozenset({shape_or_value(view), *(other.broadcast_shapes or {shape_or_value(other)})}) for other in others
+        ]
         spaces = tuple(_space(table, table.check_fit(extents)) for extents in checked)
         return table.result(("unranked onto", *key, view, reads, spaces), description, sizes)
     if any(len(other.sizes or ()) > len(view.sizes) for other in others):
@@ -195,7 +203,7 @@ def onto_sizes(own: Sizes | None, others: Sequence[Sizes | None]) -> Dims:
     )
 
 
-def onto_target(table: TermTable, view: View, target: Sizes, description: str) -> View | None:
+def onto_target(table: TermTable, view: ProofValue, target: Sizes, description: str) -> ProofValue | None:
     """Return an operand stretched to `target`, as an operator of the proof, because the operand may not fit the target.
 
     The operator reads the operand by its map. Return None if the rank of the operand is unknown or higher than that of
@@ -207,7 +215,7 @@ def onto_target(table: TermTable, view: View, target: Sizes, description: str) -
     return table.result(("stretch", view.core, _over(view, len(target)), sizes, target), description, target)
 
 
-def _over(view: View, rank: int) -> Axes:
+def _over(view: ProofValue, rank: int) -> Axes:
     """Return the map right-aligned to a space of this rank: leading axes follow no axis."""
     axes = view.axes or ()
     return (None,) * (rank - len(axes)) + axes
@@ -216,11 +224,11 @@ def _over(view: View, rank: int) -> Axes:
 def product(
     table: TermTable,
     key: Key,
-    pair: tuple[View, View],
+    pair: tuple[ProofValue, ProofValue],
     description: str,
     *,
     outer: tuple[int, int] = (-2, -1),
-) -> View:
+) -> ProofValue:
     """Return the product of two stacks of matrices: batch axes are broadcast, and the last two axes are not.
 
     `outer` contains for each operand the axis that stays in the result, -2 or -1; the other one is summed over. A
@@ -234,7 +242,7 @@ def product(
         return table.result(("product exactly", *key, (one, two)), description, None)
     batch = table.algebra.broadcast_shape(one.sizes[:-MATRIX], two.sizes[:-MATRIX])
     rank = len(batch)
-    (rows, summed), (columns, other) = sides(one.sizes, outer[0]), sides(two.sizes, outer[1])
+    (rows, summed), (columns, other) = matrix_sides(one.sizes, outer[0]), matrix_sides(two.sizes, outer[1])
     space = (*batch, *(rows or (1,)), *(columns or (1,)), table.algebra.broadcast_size((*summed, *other)))
     maps = _stacked(one, rank, outer[0], left=True), _stacked(two, rank, outer[1], left=False)
     # The space has less information than the sizes of the last two axes, which must be equal and are never stretched.
@@ -243,7 +251,7 @@ def product(
     return table.result(term, description, (*batch, *rows, *columns))
 
 
-def sides(sizes: Sizes, outer: int) -> tuple[Sizes, Sizes]:
+def matrix_sides(sizes: Sizes, outer: int) -> tuple[Sizes, Sizes]:
     """Return the size of a matrix that stays in the product, and the size that is summed over, each in a tuple.
 
     `outer` is the axis that stays, -2 or -1. For a vector the first tuple is empty.
@@ -253,7 +261,7 @@ def sides(sizes: Sizes, outer: int) -> tuple[Sizes, Sizes]:
     return (sizes[outer],), (sizes[-PRODUCT_AXES - outer],)
 
 
-def _stacked(view: View, rank: int, outer: int, *, left: bool) -> Axes:
+def _stacked(view: ProofValue, rank: int, outer: int, *, left: bool) -> Axes:
     """Return the map of an operand of a matrix product over the batch axes, right-aligned, then rows, columns and sum.
 
     `left` is True for the first operand, which has rows. The second operand has columns.

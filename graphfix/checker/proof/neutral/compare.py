@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from graphfix.checker.files import set_values
 from graphfix.checker.files.binding_error import BindingError, check_shape
 from graphfix.checker.files.equal_sizes import stated
-from graphfix.checker.proof.core.iteration_space import Nest
+from graphfix.checker.proof.core.iteration_space import LoopNest
 from graphfix.checker.proof.core.result import Proof, UnprovedError
 from graphfix.checker.proof.core.sizes import result_sizes
-from graphfix.checker.proof.core.terms import Core, shown
-from graphfix.checker.proof.neutral.explain import given_by
+from graphfix.checker.proof.core.terms import Core, printed_value
+from graphfix.checker.proof.neutral.explain import producer_phrase
 from graphfix.results.axis_names import axis_fault
 from graphfix.results.error_texts import no_dim
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.pair import Pair
     from graphfix.checker.proof.core.sizes import Algebra, Place, Sizes
-    from graphfix.checker.proof.core.terms import TermTable, View
+    from graphfix.checker.proof.core.terms import ProofValue, TermTable
 
 InputDims: TypeAlias = "Mapping[str, tuple[int | str, ...] | None]"
 """Inputs by name: for each axis its size, or its symbol if the size is free. None if the rank is unknown."""
@@ -47,8 +47,8 @@ def refuse_unknown(one: InputDims, two: InputDims, pair: Pair) -> None:
     }
     for name in (*pair.bindings, *pair.ranges):
         if name not in symbols and name not in places:
-            known = [dim for dim in symbols if isinstance(dim, str)]
-            raise BindingError(axis_fault(name, one) or f"--dim {name}: {no_dim(name, known)}")
+            free_names = [dim for dim in symbols if isinstance(dim, str)]
+            raise BindingError(axis_fault(name, one) or f"--dim {name}: {no_dim(name, free_names)}")
     for name, shape in pair.shapes.items():
         check_shape(name, shape, one)
         dims = one[name] or ()
@@ -105,7 +105,7 @@ def check_declared_output(table: TermTable, name: str, dims: tuple[Dims, Dims], 
 
     `dims` are the two declared shapes, and `computed` are the output's sizes as the proof infers them. If the second
     file's shape agrees with `computed`, this is only a note, because runtimes merely warn of a wrong declared shape.
-    Otherwise it is an objection, which `concluded` reports if it finds nothing else.
+    Otherwise it is an objection, which `conclusion` reports if it finds nothing else.
     """
     one, two = dims
     if not _contradicts(one, two) or two is None:
@@ -156,7 +156,9 @@ def check_size(before: int, after: int) -> None:
         )
 
 
-def concluded(table: TermTable, outputs: Sequence[tuple[str, View, View]], assumes: Sequence[str]) -> Proof:
+def conclusion(
+    table: TermTable, outputs: Sequence[tuple[str, ProofValue, ProofValue]], assumes: Sequence[str]
+) -> Proof:
     """Return the proof, after both files were read into `table`: proved, or not proved with the first reason.
 
     It is proved if every operator of the second file is one of the first, each output is the same value in both files,
@@ -171,7 +173,9 @@ def concluded(table: TermTable, outputs: Sequence[tuple[str, View, View]], assum
         return Proof("not proved", reason, before, theirs.description, (number, theirs.number))
     for name, one, two in outputs:
         if one != two:
-            return Proof("not proved", f"the output {name!r} {_otherwise(one, two)}", shown(one), shown(two))
+            return Proof(
+                "not proved", f"the output {name!r} {_otherwise(one, two)}", printed_value(one), printed_value(two)
+            )
     unmatched = table.unmatched_check()
     if unmatched is not None:
         return Proof("not proved", f"only the second file needs sizes to fit: {unmatched}")
@@ -183,11 +187,11 @@ def concluded(table: TermTable, outputs: Sequence[tuple[str, View, View]], assum
     return Proof("proved", assumes=tuple(assumes), notes=tuple(table.notes))
 
 
-def _otherwise(one: View, two: View) -> str:
+def _otherwise(one: ProofValue, two: ProofValue) -> str:
     """Return how the output of the second file differs from that of the first, as a phrase."""
     if one.core is not two.core:
-        return f"is another value: {given_by(one)} before, {given_by(two)} after"
-    return f"is {given_by(one)} before and after, in another shape or along other axes"
+        return f"is another value: {producer_phrase(one)} before, {producer_phrase(two)} after"
+    return f"is {producer_phrase(one)} before and after, in another shape or along other axes"
 
 
 def _counterpart(table: TermTable, theirs: Core) -> Core | None:
@@ -208,7 +212,7 @@ def _read(key: tuple[object, ...]) -> Iterator[Core]:
     for part in key:
         if isinstance(part, Core):
             yield part
-        elif isinstance(part, Nest):
+        elif isinstance(part, LoopNest):
             yield from _read(part.operator)
         elif isinstance(part, tuple):
             yield from _read(part)
@@ -217,7 +221,7 @@ def _read(key: tuple[object, ...]) -> Iterator[Core]:
 def _kind(core: Core) -> object:
     """Return the operator of a term, to compare it with the operators of other terms."""
     operator = core.key[1]
-    if isinstance(operator, Nest):
+    if isinstance(operator, LoopNest):
         operator = operator.operator
     while isinstance(operator, tuple) and operator and isinstance(operator[0], tuple):
         operator = operator[0]

@@ -17,7 +17,7 @@ from graphfix.results.runtime_facts import MOST_AXES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.neutral.constants import Constants
 
 Array: TypeAlias = NDArray[Any]
@@ -29,12 +29,12 @@ MOST_BYTES = 1 << 56
 TYPES: Final = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
 
 
-def is_constant(view: View) -> bool:
+def is_constant(view: ProofValue) -> bool:
     """Return whether a value is a constant with elements, or a vector of integers that are known as terms."""
     return view.core.key[0] in CONSTANTS
 
 
-def literal(view: View | None) -> Array | None:
+def constant_array(view: ProofValue | None) -> Array | None:
     """Return the elements of a small constant as an array of the value's shape; None for any other value.
 
     A constant of more than MOST elements, or of axes in another order than its core's, is not read.
@@ -52,13 +52,13 @@ def literal(view: View | None) -> Array | None:
     return np.broadcast_to(array.reshape(shape), sizes)
 
 
-def is_number(view: View, number: int) -> bool:
+def is_number(view: ProofValue, number: int) -> bool:
     """Return whether a value is a constant of one element that equals `number`, of any rank."""
-    array = literal(view) if view.sizes is not None and set(view.sizes) <= {1} else None
+    array = constant_array(view) if view.sizes is not None and set(view.sizes) <= {1} else None
     return array is not None and bool((array == number).all())
 
 
-def _core(view: View) -> Array | None:
+def _core(view: ProofValue) -> Array | None:
     """Return the elements of a constant's core as an array; None if they are not known numbers of a type in TYPES."""
     core = view.core
     if core.content is not None:
@@ -86,14 +86,16 @@ def may_broadcast(arrays: Sequence[Array | None]) -> bool:
         return True
 
 
-def as_constant(constants: Constants, array: Array, description: str) -> View:
+def as_constant(constants: Constants, array: Array, description: str) -> ProofValue:
     """Return an array as a constant of the proof, equal to one that a file stores.
 
     Raises TooLargeError beyond the budget.
     """
     constants.table.budget.fold(array.nbytes, description)
     data = array.astype(array.dtype.newbyteorder("<")).tobytes()
-    return constants.view(array.dtype.name, array.shape, constant_bytes.held(data), array.dtype.itemsize, description)
+    return constants.view(
+        array.dtype.name, array.shape, constant_bytes.stored_bytes(data), array.dtype.itemsize, description
+    )
 
 
 # --- operators that all compute the same bits ---------------------------------------------------------------------
@@ -247,12 +249,12 @@ def converted(array: Array, to: str) -> Array | None:
         return None
     if to == "bool":
         return np.asarray(array != 0)
-    whole = np.trunc(array) if array.dtype.kind == "f" and np.dtype(to).kind in "iu" else array
+    truncated = np.trunc(array) if array.dtype.kind == "f" and np.dtype(to).kind in "iu" else array
     with np.errstate(all="ignore"):
-        made = whole.astype(to)
+        made = truncated.astype(to)
     if to in _ROUNDED:
         return made if reproducible(made) else None
-    return made if made.tolist() == whole.tolist() else None
+    return made if made.tolist() == truncated.tolist() else None
 
 
 _EXACT_UNTIL = 1 << 22

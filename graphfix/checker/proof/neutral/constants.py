@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphfix.checker.files.constant_bytes import PIECE, SMALL, held
-from graphfix.checker.proof.core.terms import MOST_ELEMENTS, View, whole
+from graphfix.checker.files.constant_bytes import PIECE, SMALL, stored_bytes
+from graphfix.checker.proof.core.terms import MOST_ELEMENTS, ProofValue, value_of
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Constants:
 
     def view(
         self, dtype: str, dims: Sequence[int], payload: Payload, width: int, description: str, fixed: int | None = None
-    ) -> View:
+    ) -> ProofValue:
         """Return a constant of shape `dims` as a value of the proof.
 
         Axes of size 1, and axes along which all elements are equal, belong to the map and not to the core. So a
@@ -48,36 +48,40 @@ class Constants:
         if 0 in dims and not payload.length:
             return self.table.empty(dtype, dims)
         if width and prod(dims) * width != payload.length:
-            return self.odd((dtype, "of another length"), dims, payload, description)
+            return self.as_stored((dtype, "of another length"), dims, payload, description)
         if not width:  # strings, and types of less than a byte: only unit axes are dropped
             return self._squeezed((dtype, "as stored"), dims, payload, description)
         if payload.length <= SMALL:
-            payload = held(payload.read(0, payload.length))
+            payload = stored_bytes(payload.read(0, payload.length))
         inner = list(dims)
         for axis, size in enumerate(dims):
-            least = cut(payload, inner, axis, width) if size > 1 and axis != fixed and payload.length else None
+            least = first_index(payload, inner, axis, width) if size > 1 and axis != fixed and payload.length else None
             if least is not None:
                 payload, inner[axis] = least, 1
         kept = [axis for axis, size in enumerate(inner) if size != 1]
         view = self._inner(dtype, tuple(inner[axis] for axis in kept), payload, width, description)
         places = {axis: place for place, axis in enumerate(kept)}
-        return View(view.core, tuple(places.get(axis) for axis in range(len(dims))), dims)
+        return ProofValue(view.core, tuple(places.get(axis) for axis in range(len(dims))), dims)
 
-    def odd(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str) -> View:
+    def as_stored(
+        self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str
+    ) -> ProofValue:
         """Return a constant whose bytes are not simply its elements, such as a sparse one.
 
         It is compared as it is stored.
         """
-        return whole(self._core((kind, dims), dims, payload, description))
+        return value_of(self._core((kind, dims), dims, payload, description))
 
-    def _squeezed(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str) -> View:
+    def _squeezed(
+        self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str
+    ) -> ProofValue:
         """Return a constant whose core has no unit axes; its elements are compared as they are stored."""
         kept = tuple(size for size in dims if size != 1)
         core = self._core((kind, kept), kept, payload, description)
         places = iter(range(len(kept)))
-        return View(core, tuple(None if size == 1 else next(places) for size in dims), dims)
+        return ProofValue(core, tuple(None if size == 1 else next(places) for size in dims), dims)
 
-    def _inner(self, dtype: str, dims: tuple[int, ...], payload: Payload, width: int, description: str) -> View:
+    def _inner(self, dtype: str, dims: tuple[int, ...], payload: Payload, width: int, description: str) -> ProofValue:
         """Return a constant without unit axes.
 
         A short vector or scalar of int64, int32 or bool is read as known integers.
@@ -88,26 +92,28 @@ class Constants:
             # a kernel treats any other byte as true, although it is not the element 1
             if dtype != "bool" or max(numbers, default=0) <= 1:
                 return self.table.integers(numbers, dtype, scalar=not dims)
-        return whole(self._core((dtype, dims), dims, payload, description))
+        return value_of(self._core((dtype, dims), dims, payload, description))
 
     def _core(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str) -> Core:
         """Return the core of a constant, which is shared with earlier constants of the same type, shape and content."""
         small = payload.length <= SMALL
         content = payload.read(0, SMALL) if small else (payload.length, payload.fingerprint)
-        known = self.stored.setdefault(("constant", *kind, content), [])
-        for other, core in known:
+        equal_constants = self.stored.setdefault(("constant", *kind, content), [])
+        for other, core in equal_constants:
             if small or payload.same(other):
                 return core
-        core, _ = self.table.core(("constant", *kind, content, len(known)), description, counted=False)
+        core, _ = self.table.find_or_create_core(
+            ("constant", *kind, content, len(equal_constants)), description, counted=False
+        )
         core.sizes, core.payload = dims, payload
-        known.append((payload, core))
+        equal_constants.append((payload, core))
         return core
 
 
 # --- axes along which nothing changes -------------------------------------------------------------------------------
 
 
-def cut(payload: Payload, dims: Sequence[int], axis: int, width: int) -> Payload | None:
+def first_index(payload: Payload, dims: Sequence[int], axis: int, width: int) -> Payload | None:
     """Return the elements at index 0 of an axis along which nothing changes.
 
     Return None if elements differ along the axis, or if more than MOST_HELD bytes would have to be stored. `dims` is
@@ -153,6 +159,6 @@ def _first(payload: Payload, row: int, block: int) -> Payload:
     if payload.length == block:
         return payload.part(0, row)
     if block > PIECE:
-        return held(b"".join(payload.read(start, row) for start in range(0, payload.length, block)))
+        return stored_bytes(b"".join(payload.read(start, row) for start in range(0, payload.length, block)))
     pieces = payload.pieces(PIECE // block * block)
-    return held(b"".join(piece[at : at + row] for piece in pieces for at in range(0, len(piece), block)))
+    return stored_bytes(b"".join(piece[at : at + row] for piece in pieces for at in range(0, len(piece), block)))

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.core.indexing_maps import reads_of
-from graphfix.checker.proof.core.sizes import clashing
-from graphfix.checker.proof.core.terms import CONSTANTS, Core, TermTable, View
+from graphfix.checker.proof.core.sizes import has_clash
+from graphfix.checker.proof.core.terms import CONSTANTS, Core, ProofValue, TermTable
 from graphfix.checker.proof.neutral.broadcast import broadcast_of
 from graphfix.results.records import dataclass, field
 
@@ -42,7 +42,7 @@ class Notes:
     makers: dict[int, Note] = field(default_factory=dict)
     """The notes of the nodes that computed the requested cores, by the number of the core."""
 
-    def take(self, results: Sequence[View | None], before: int, note: Callable[[], Note]) -> None:
+    def take(self, results: Sequence[ProofValue | None], before: int, note: Callable[[], Note]) -> None:
         """Store a note about the node with these results, if the node is requested. `note` creates it.
 
         `before` is the number of cores before the node was read: a result with a lower number was made by an earlier
@@ -62,20 +62,20 @@ class Notes:
         del self.taken[count:]
 
 
-def isolated(algebra: Algebra, views: Sequence[View | None]) -> tuple[TermTable, list[View | None]]:
+def isolated(algebra: Algebra, views: Sequence[ProofValue | None]) -> tuple[TermTable, list[ProofValue | None]]:
     """Return a new table and, for each operand, a new value of the operand's sizes whose core represents the operand.
 
     The maps of a node over these values are the node's own maps. The table is separate, so that nothing is added to the
     terms that the proof compares.
     """
-    seen: list[View | None] = []
+    seen: list[ProofValue | None] = []
     for index, view in enumerate(views):
         if view is None:
             seen.append(None)
             continue
-        core = Core((OPERAND, index), index, f"operand {index}", counted=False)
+        core = Core((OPERAND, index), index, f"operand {index}", must_match=False)
         core.sizes = view.sizes
-        seen.append(View(core, None if view.sizes is None else tuple(range(len(view.sizes))), view.sizes))
+        seen.append(ProofValue(core, None if view.sizes is None else tuple(range(len(view.sizes))), view.sizes))
     return TermTable(algebra), seen
 
 
@@ -111,7 +111,7 @@ def not_a_view(note: Note) -> str | None:
     return f"it is not known to add, drop or stretch unit axes alone ({moved})"
 
 
-def _listed(view: View | None) -> str:
+def _listed(view: ProofValue | None) -> str:
     """Return the shape of a value, printed; for a vector of known integers, return those: ` = [1, 2]`."""
     return f" = {list(view.content)}" if view is not None and view.content is not None else _shape(view)
 
@@ -145,16 +145,18 @@ def _values(one: Note, two: Note) -> str | None:
     return _value(first, *pairs[first])
 
 
-def _crossed(pair: tuple[View | None, View | None], other: tuple[View | None, View | None]) -> bool:
+def _crossed(
+    pair: tuple[ProofValue | None, ProofValue | None], other: tuple[ProofValue | None, ProofValue | None]
+) -> bool:
     """Return whether the first file's operand of each pair is the second file's operand of the other pair."""
     return _core(pair[0]) is _core(other[1]) and _core(pair[1]) is _core(other[0])
 
 
-def _core(view: View | None) -> Core | None:
+def _core(view: ProofValue | None) -> Core | None:
     return None if view is None else view.core
 
 
-def _value(index: int, mine: View | None, other: View | None) -> str:
+def _value(index: int, mine: ProofValue | None, other: ProofValue | None) -> str:
     """Return how an operand differs between the two files.
 
     `mine` is that of the first file, `other` that of the second.
@@ -164,10 +166,10 @@ def _value(index: int, mine: View | None, other: View | None) -> str:
     constants = [view.core.key[0] in CONSTANT_TERMS for view in (mine, other)]
     if all(constants) and mine.core.key[1:3] == other.core.key[1:3]:
         return f"operand {index}, the constant {other.core.description!r}, has the same type and shape and other bytes"
-    return f"operand {index} is another value: {given_by(mine)} before, {given_by(other)} after"
+    return f"operand {index} is another value: {producer_phrase(mine)} before, {producer_phrase(other)} after"
 
 
-def given_by(view: View) -> str:
+def producer_phrase(view: ProofValue) -> str:
     """Return a phrase for the core of a value, such as `a result of Add 'n3'` or `input 'x'`."""
     kind = view.core.key[0]
     if kind in INPUTS:
@@ -202,19 +204,19 @@ def _maps(one: Note, two: Note) -> str | None:
     if not differing:
         return None
     reads = reads_of(one).reads or (), reads_of(two).reads or ()
-    if any(map(clashing, other[2])):
+    if any(map(has_clash, other[2])):
         return f"sizes meet that do not fit: {list(mine[2])} before, {list(other[2])} after"
     pairs = [(reads[0][place], reads[1][place]) for place in differing if place < min(map(len, reads))]
     if not pairs:
         return "its operands follow other axes"
-    return next((_other_map(one, *pair) for pair in pairs if pair[0].whole != pair[1].whole), None)
+    return next((_other_map(one, *pair) for pair in pairs if pair[0].is_identity != pair[1].is_identity), None)
 
 
 def _other_map(one: Note, ours: Read, theirs: Read) -> str:
     """Return a phrase with the two different maps by which the nodes read one operand."""
     view = one.operands[ours.operand]
-    what = "" if view is None else f" ({given_by(view)})"
-    return f"operand {ours.operand}{what} is read by another map: {ours.whole} before, {theirs.whole} after"
+    what = "" if view is None else f" ({producer_phrase(view)})"
+    return f"operand {ours.operand}{what} is read by another map: {ours.is_identity} before, {theirs.is_identity} after"
 
 
 def _spaces(one: Note, two: Note) -> str | None:
@@ -235,6 +237,6 @@ def _broadcast(note: Note) -> Broadcast | None:
     return None if view is None else broadcast_of(view.core)
 
 
-def _shape(view: View | None) -> str:
+def _shape(view: ProofValue | None) -> str:
     """Return the sizes of a value, printed as a list; `[*]` if they are unknown."""
     return "[*]" if view is None or view.sizes is None else str(list(view.sizes))

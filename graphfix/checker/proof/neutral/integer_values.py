@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.core.arithmetic import Arithmetic
     from graphfix.checker.proof.core.sizes import Size
-    from graphfix.checker.proof.core.terms import TermTable, View
+    from graphfix.checker.proof.core.terms import ProofValue, TermTable
 
 _LIMITS = {"int32": 1 << 31, "int64": 1 << 63}
 _EXACT_AS_DOUBLE = 1 << 53
@@ -84,7 +84,7 @@ DIVIDING = frozenset({"div", "mod"})
 """The rules that fail if the second operand is 0."""
 
 
-def computed(table: TermTable, rule: str, views: Sequence[View | None], dtype: str | None) -> View | None:
+def computed(table: TermTable, rule: str, views: Sequence[ProofValue | None], dtype: str | None) -> ProofValue | None:
     """Return the result of an operator on two scalars or vectors of known integers, as such a vector or scalar.
 
     `rule` is a key of RULES, and `dtype` is int32 or int64. Return None if an integer is unknown, or if a result is
@@ -98,7 +98,9 @@ def computed(table: TermTable, rule: str, views: Sequence[View | None], dtype: s
     return table.integers(found, dtype, scalar=all(view is not None and view.sizes == () for view in views))
 
 
-def paired(one: View | None, two: View | None, rule: Callable[[Size, Size], Size | None]) -> tuple[Size, ...] | None:
+def paired(
+    one: ProofValue | None, two: ProofValue | None, rule: Callable[[Size, Size], Size | None]
+) -> tuple[Size, ...] | None:
     """Return `rule` applied to the known integers of two values, element by element; a single integer is repeated.
 
     Return None if integers or a result are unknown, or if the lengths do not fit.
@@ -118,14 +120,14 @@ def _computed(table: TermTable, rule: str, pair: tuple[Size, Size], dtype: str) 
     """
     one, two = pair
     if isinstance(one, int) and isinstance(two, int):
-        return held(table, RULES[rule](one, two), dtype)
+        return fitted_size(table, RULES[rule](one, two), dtype)
     found = TERMS[rule](table.arithmetic, one, two)
     if found is not None and rule in DIVIDING and table.arithmetic.least(two) < 1:
-        table.assumes[NO_DIVISOR_IS_0] = None
-    return held(table, found, "int32" if rule in NARROW else dtype)
+        table.assumptions[NO_DIVISOR_IS_0] = None
+    return fitted_size(table, found, "int32" if rule in NARROW else dtype)
 
 
-def held(table: TermTable, number: Size | None, dtype: str) -> Size | None:
+def fitted_size(table: TermTable, number: Size | None, dtype: str) -> Size | None:
     """Return `number` if it fits the type; None if it is None or can't fit.
 
     For a term, the assumption that it fits is recorded. For int64 no assumption is needed if 63 bits are enough for all
@@ -134,18 +136,18 @@ def held(table: TermTable, number: Size | None, dtype: str) -> Size | None:
     limit = _LIMITS[dtype]
     if number is None or isinstance(number, int):
         return number if number is not None and -limit <= number < limit else None
-    least, most = table.arithmetic.order(number, 0)
-    whole = poly.polynomial(number)
-    if least >= limit or most < -limit or any(factors and abs(factor) >= limit for factors, factor in whole):
+    least, most = table.arithmetic.difference_bounds(number, 0)
+    polynomial = poly.polynomial(number)
+    if least >= limit or most < -limit or any(factors and abs(factor) >= limit for factors, factor in polynomial):
         return None
     if dtype == "int32":
-        table.assumes[SMALL] = None
-    elif poly.bits(whole, _SIZE_BITS) >= limit.bit_length() - 1:
-        table.assumes[LARGE] = None
+        table.assumptions[SMALL] = None
+    elif poly.bits(polynomial, _SIZE_BITS) >= limit.bit_length() - 1:
+        table.assumptions[LARGE] = None
     return number
 
 
-def repeated(view: View, length: int) -> Sequence[Size]:
+def repeated(view: ProofValue, length: int) -> Sequence[Size]:
     """Return the known integers of a scalar or vector. A single integer is repeated to this length."""
     content = view.content or ()
     return content if len(content) == length else content * length
@@ -159,7 +161,7 @@ def decided(arithmetic: Arithmetic, relation: str, one: Size, two: Size) -> int 
 
     `relation` is "equal", or begins with "less" or "greater" and may end in "equal".
     """
-    low, high = arithmetic.order(one, two)
+    low, high = arithmetic.difference_bounds(one, two)
     if relation == "equal":
         return 1 if low == high == 0 else 0 if low > 0 or high < 0 else None
     least, most = (low, high) if relation.startswith("greater") else (-high, -low)
@@ -189,7 +191,7 @@ def span_of(arithmetic: Arithmetic, start: Size, limit: Size, step: int) -> Size
     return None if count is None else arithmetic.greater(count, 0)
 
 
-def cut(size: int, start: int, end: int, step: int) -> range | None:
+def slice_indices(size: int, start: int, end: int, step: int) -> range | None:
     """Return the indices that a Slice selects on an axis of `size`; None for a step of 0 or where runtimes differ.
 
     Runtimes differ for two backward slices. One starts in front of the axis: by the ONNX specification and in
@@ -220,7 +222,7 @@ def _place(arithmetic: Arithmetic, bound: Size, size: Size) -> Size | None:
         return size  # no axis is longer
     if isinstance(bound, int) and bound <= -_LIMITS["int32"]:
         return 0
-    low, high = arithmetic.order(bound, 0)
+    low, high = arithmetic.difference_bounds(bound, 0)
     if low >= 0:
         return arithmetic.lesser(bound, size)
     if high >= 0:

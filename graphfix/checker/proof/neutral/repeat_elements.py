@@ -9,7 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.core.sizes import numbers
-from graphfix.checker.proof.core.terms import View
+from graphfix.checker.proof.core.terms import ProofValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ Up to it, a coordinate that is computed in float32 selects the same element as i
 """
 
 
-def repeated(table: TermTable, view: View, factors: Sequence[int], description: str) -> View | None:
+def repeated(table: TermTable, view: ProofValue, factors: Sequence[int], description: str) -> ProofValue | None:
     """Return a value whose element i of each axis is the element `i // factor` of the same axis of `view`.
 
     Return None if a size is not a number, if a size would reach LONGEST, or if the maps do not allow it. An axis that
@@ -38,15 +38,15 @@ def repeated(table: TermTable, view: View, factors: Sequence[int], description: 
         return None
     core, _ = _base(view.core)
     if all(time == 1 for time in times):
-        return View(core, view.axes, wanted)
-    made, new = table.core(("repeat", core, times), description, counted=False)
+        return ProofValue(core, view.axes, wanted)
+    made, new = table.find_or_create_core(("repeat", core, times), description, counted=False)
     if new:
         pairs = zip(core.sizes or (), times, strict=True)
         made.sizes = tuple(size * time if isinstance(size, int) else size for size, time in pairs)
-    return View(made, view.axes, wanted)
+    return ProofValue(made, view.axes, wanted)
 
 
-def _times(view: View, factors: Sequence[int]) -> tuple[int, ...] | None:
+def _times(view: ProofValue, factors: Sequence[int]) -> tuple[int, ...] | None:
     """Return for each axis of the base core how often it is repeated in all, after repeating the value by `factors`.
 
     Return None if the map or a shape is unknown, if two axes follow one axis, or if an axis to be repeated has another
@@ -75,7 +75,7 @@ def _base(core: Core) -> tuple[Core, tuple[int, ...]]:
     return core.key[1], core.key[2]  # type: ignore[return-value]  # `repeated` makes this key
 
 
-def merged(table: TermTable, view: View, target: Sequence[int], description: str) -> View | None:
+def merged(table: TermTable, view: ProofValue, target: Sequence[int], description: str) -> ProofValue | None:
     """Return `view` reshaped to `target` if the Reshape only joins repeated axes to the axis in front of them.
 
     For example, [4,3] that repeats a core of 4 elements along axis 1 becomes [12], in which each element occurs three
@@ -95,7 +95,7 @@ def merged(table: TermTable, view: View, target: Sequence[int], description: str
         axis, own = group[0] if group else (None, 1)
         kept.append((axis, own))
         factors.append(size // own)
-    inner = View(view.core, tuple(axis for axis, _ in kept), tuple(size for _, size in kept))
+    inner = ProofValue(view.core, tuple(axis for axis, _ in kept), tuple(size for _, size in kept))
     return repeated(table, inner, factors, description)
 
 

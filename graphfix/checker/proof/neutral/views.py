@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.core.sizes import Symbol, right_aligned
-from graphfix.checker.proof.core.terms import View, extent
+from graphfix.checker.proof.core.terms import ProofValue, shape_or_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.terms import Extent
 
 
-def unsqueezed(view: View, axes: Iterable[int]) -> View | None:
+def unsqueezed(view: ProofValue, axes: Iterable[int]) -> ProofValue | None:
     """Return `view` with unit axes inserted at the positions `axes` of the result; negative ones count from its end.
 
     Return None if the rank is unknown, or if an axis is out of range or repeated.
@@ -39,7 +39,7 @@ def unit_axes(arithmetic: Arithmetic, sizes: Sizes | None) -> list[int] | None:
     return [axis for axis, size in enumerate(sizes) if size == 1]
 
 
-def squeezed(view: View, axes: Iterable[int]) -> View | None:
+def squeezed(view: ProofValue, axes: Iterable[int]) -> ProofValue | None:
     """Return `view` without the axes `axes`; negative ones count from the end.
 
     Return None if the rank is unknown, if an axis is out of range, or if its size is not known to be 1.
@@ -54,7 +54,7 @@ def squeezed(view: View, axes: Iterable[int]) -> View | None:
     return _of(view, [pair for axis, pair in enumerate(pairs) if axis not in gone])
 
 
-def reshaped(view: View, target: Sizes, *, zero_copies: bool) -> View | None:
+def reshaped(view: ProofValue, target: Sizes, *, zero_copies: bool) -> ProofValue | None:
     """Return `view` with the shape `target` if the Reshape only adds or drops unit axes.
 
     Return None if the Reshape does more, or may do more for some sizes, or if the rank is unknown.
@@ -102,7 +102,7 @@ def _matched(sizes: Sequence[Size], wanted: Sequence[Size]) -> list[bool] | None
     return [size != 1 for size in wanted]
 
 
-def flattened(view: View, axis: int) -> View | None:
+def flattened(view: ProofValue, axis: int) -> ProofValue | None:
     """Return `view` flattened to two axes.
 
     `axis` is the first axis of the second group. A negative one counts from the end.
@@ -121,7 +121,7 @@ def flattened(view: View, axis: int) -> View | None:
     return _of(view, [side[0] if side else (None, 1) for side in sides])
 
 
-def expanded(algebra: Algebra, view: View, target: Sizes) -> View | None:
+def expanded(algebra: Algebra, view: ProofValue, target: Sizes) -> ProofValue | None:
     """Return `view` broadcast with the shape `target` both ways, as ONNX's Expand does: `[4,1] and [3] -> [4,3]`.
 
     Return None if the rank is unknown or the target has a negative size.
@@ -129,15 +129,15 @@ def expanded(algebra: Algebra, view: View, target: Sizes) -> View | None:
     if view.axes is None or view.sizes is None or any(isinstance(size, int) and size < 0 for size in target):
         return None
     sizes = algebra.broadcast_shape(view.sizes, target)
-    return View(view.core, (None,) * (len(sizes) - len(view.axes)) + view.axes, sizes)
+    return ProofValue(view.core, (None,) * (len(sizes) - len(view.axes)) + view.axes, sizes)
 
 
-def expanded_by(view: View, shape: frozenset[Extent]) -> View:
+def expanded_by(view: ProofValue, shape: frozenset[Extent]) -> ProofValue:
     """Return `view` broadcast with shapes of which one has an unknown rank: the result keeps the set of shapes."""
-    return View(view.core, view.axes, None, (view.more or frozenset((extent(view),))) | shape)
+    return ProofValue(view.core, view.axes, None, (view.broadcast_shapes or frozenset((shape_or_value(view),))) | shape)
 
 
-def broadcast_to(algebra: Algebra, view: View, target: Sizes) -> View | None:
+def broadcast_to(algebra: Algebra, view: ProofValue, target: Sizes) -> ProofValue | None:
     """Return `view` stretched to exactly `target`, as TFLite's BROADCAST_TO does; None if the operand may not fit.
 
     The operand fits if each size of the target is the broadcast of itself and the operand's size, or a number other
@@ -151,10 +151,10 @@ def broadcast_to(algebra: Algebra, view: View, target: Sizes) -> View | None:
         if (isinstance(to, int) and (to < 0 or to == 1 != size)) or (isinstance(to, Symbol) and both is not to):
             return None
         sizes.append(both)
-    return View(view.core, (None,) * (len(target) - len(view.axes)) + view.axes, tuple(sizes))
+    return ProofValue(view.core, (None,) * (len(target) - len(view.axes)) + view.axes, tuple(sizes))
 
 
-def tiled(view: View, repeats: Sizes) -> View | None:
+def tiled(view: ProofValue, repeats: Sizes) -> ProofValue | None:
     """Return `view` with axes of size 1 repeated; `repeats` contains a count for each axis.
 
     Return None if the rank is unknown or not the length of `repeats`, if a count is negative, or if an axis that may
@@ -167,9 +167,9 @@ def tiled(view: View, repeats: Sizes) -> View | None:
     if any(isinstance(count, int) and count < 0 for count in repeats):
         return None
     sizes = tuple(count if size == 1 else size for size, count in zip(view.sizes, repeats, strict=True))
-    return View(view.core, view.axes, sizes)
+    return ProofValue(view.core, view.axes, sizes)
 
 
-def _of(view: View, pairs: Sequence[tuple[int | None, Size]]) -> View:
+def _of(view: ProofValue, pairs: Sequence[tuple[int | None, Size]]) -> ProofValue:
     """Return a value of the same core; `pairs` contains for each axis the core's axis (or None) and the size."""
-    return View(view.core, tuple(axis for axis, _ in pairs), tuple(size for _, size in pairs))
+    return ProofValue(view.core, tuple(axis for axis, _ in pairs), tuple(size for _, size in pairs))

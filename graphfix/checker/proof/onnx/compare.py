@@ -14,7 +14,7 @@ from graphfix.checker.files.onnx.file import Source
 from graphfix.checker.files.onnx.graphs import bodies, every_graph, every_node
 from graphfix.checker.proof.core.result import Proof, UnprovedError
 from graphfix.checker.proof.core.sizes import Algebra
-from graphfix.checker.proof.core.terms import Core, TermTable, View, whole
+from graphfix.checker.proof.core.terms import Core, ProofValue, TermTable, value_of
 from graphfix.checker.proof.neutral.compare import (
     assumed_ranges,
     binding_options,
@@ -22,7 +22,7 @@ from graphfix.checker.proof.neutral.compare import (
     check_declared_output,
     check_effects,
     check_size,
-    concluded,
+    conclusion,
     refuse_unknown,
 )
 from graphfix.checker.proof.neutral.constants import Constants
@@ -83,16 +83,16 @@ def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None, *, sorts:
     equal = equal_sizes(pair, _input_dims(one))
     world = ClosedWorld()
     table.budget.allow(sum(1 for model in (one, two) for _ in every_node(model)))
-    unrolled = not unrolled_loops.LOOPS.isdisjoint(sources[0].words) and unrolled_loops.written_out(one, two)
+    unrolled = not unrolled_loops.LOOPS.isdisjoint(sources[0].words) and unrolled_loops.may_contain_trips(one, two)
     first = Reading(table, FileConstants(sources[0], constants, world), one, notes=notes, unrolled=unrolled)
     environment = _environment(first, pair, equal, constant)
     if pair.trust_stored is not False:
         read, all_sizes = environment.values, pair.trust_stored is True
-        environment.believed = StoredSizes.of(one.graph, table.arithmetic, read, all_sizes=all_sizes)
+        environment.trusted_sizes = StoredSizes.of(one.graph, table.arithmetic, read, all_sizes=all_sizes)
     outputs = first.run(one.graph, environment)
     table.close()
     world.closed = True
-    second = first.after(FileConstants(sources[1], constants, world), two)
+    second = first.for_second_file(FileConstants(sources[1], constants, world), two)
     other = _environment(second, pair, equal, constant, narrowed)
     theirs = second.run(two.graph, other)
     for mine, shown, view in zip(one.graph.output, two.graph.output, theirs, strict=True):
@@ -105,9 +105,9 @@ def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None, *, sorts:
     odd += [moved_operand(one, two), shared_function_name(one, two), load_inference.objection(one, two, second)]
     table.objections += [reason for reason in odd if reason is not None]
     outcome = list(zip((output.name for output in one.graph.output), outputs, theirs, strict=True))
-    believed = () if environment.believed is None else tuple(environment.believed.believed)
-    assumes = [*assumed, *table.assumes, *assumptions(believed), *assumed_ranges(table.algebra)]
-    proof = replace(concluded(table, outcome, assumes), believed=believed)
+    believed = () if environment.trusted_sizes is None else tuple(environment.trusted_sizes.trusted)
+    assumes = [*assumed, *table.assumptions, *assumptions(believed), *assumed_ranges(table.algebra)]
+    proof = replace(conclusion(table, outcome, assumes), believed=believed)
     sites = tuple(first.definitions.sites)
     return replace(proof, status="bounded", inexact=sites) if proof.proved and sites else proof
 
@@ -174,8 +174,10 @@ def _older(ours: Mapping[str, int], theirs: Mapping[str, int]) -> bool:
 
 def _inputs(model: ModelProto) -> list[ValueInfoProto]:
     """Return the inputs that a caller may set. Before IR version 4 these are the inputs that are not initializers."""
-    held = set() if model.ir_version >= INITIALIZERS_ALONE_SINCE else {each.name for each in model.graph.initializer}
-    return [info for info in model.graph.input if info.name not in held]
+    initializer_names = (
+        set() if model.ir_version >= INITIALIZERS_ALONE_SINCE else {each.name for each in model.graph.initializer}
+    )
+    return [info for info in model.graph.input if info.name not in initializer_names]
 
 
 def _without(infos: Sequence[ValueInfoProto], names: Collection[str]) -> list[ValueInfoProto]:
@@ -204,8 +206,8 @@ def _check_initializers(before: ModelProto, model: ModelProto) -> None:
     """
     if model.ir_version >= INITIALIZERS_ALONE_SINCE:
         return
-    known = _inner(before) if before.ir_version < INITIALIZERS_ALONE_SINCE else set()
-    for name in sorted(_inner(model) - known):
+    inner_names = _inner(before) if before.ir_version < INITIALIZERS_ALONE_SINCE else set()
+    for name in sorted(_inner(model) - inner_names):
         raise UnprovedError(f"the initializer {name!r} of a body is none of its inputs")
     declared = {info.name: info.type.tensor_type for info in model.graph.input}
     for tensor in model.graph.initializer:
@@ -259,7 +261,7 @@ def _environment(
             environment.values[info.name] = reading.constants.constant(tensor, info.name)
             continue
         sizes = free.shape(info)
-        core, new = reading.table.core(("input", info.name), f"input {info.name!r}", counted=False)
+        core, new = reading.table.find_or_create_core(("input", info.name), f"input {info.name!r}", counted=False)
         if new:
             core.sizes = sizes
             core.dtype = element_type(info.type)
@@ -268,7 +270,7 @@ def _environment(
             raise UnprovedError(f"the input {info.name!r} takes other shapes{how}")
         if info.name in narrowed:
             core = _as_int32(reading.table, core, info.name)
-        environment.values[info.name] = whole(core)
+        environment.values[info.name] = value_of(core)
     return environment
 
 
@@ -277,10 +279,10 @@ def _as_int32(table: TermTable, core: Core, name: str) -> Core:
 
     The proof assumes that both contain the same numbers.
     """
-    narrow, _ = table.core(("narrow input", name), f"input {name!r}", counted=False)
+    narrow, _ = table.find_or_create_core(("narrow input", name), f"input {name!r}", counted=False)
     narrow.sizes, narrow.dtype = core.sizes, TensorProto.INT32
-    table.widened[narrow] = core
-    table.assumes[f"the input {name!r} holds whole numbers of 32 bits"] = None
+    table.int64_cores[narrow] = core
+    table.assumptions[f"the input {name!r} holds whole numbers of 32 bits"] = None
     return narrow
 
 
@@ -304,13 +306,13 @@ def _defaults(one: Reading, two: Reading, values: Collection[str]) -> None:
             raise UnprovedError(f"the input {name!r} has another default value")
 
 
-def _overridable(reading: Reading) -> dict[str, View]:
+def _overridable(reading: Reading) -> dict[str, ProofValue]:
     """Return the initializers that are inputs too, by name, so a caller may override them."""
     inputs = {info.name for info in _inputs(reading.model)}
-    held = [tensor for tensor in reading.model.graph.initializer if tensor.name in inputs]
+    overridable = [tensor for tensor in reading.model.graph.initializer if tensor.name in inputs]
     sparse = [tensor for tensor in reading.model.graph.sparse_initializer if tensor.values.name in inputs]
     return {
-        **{tensor.name: reading.constants.constant(tensor, tensor.name) for tensor in held},
+        **{tensor.name: reading.constants.constant(tensor, tensor.name) for tensor in overridable},
         **{tensor.values.name: reading.constants.sparse(tensor) for tensor in sparse},
     }
 

@@ -11,7 +11,7 @@ from graphfix.checker.files.onnx import operators as onnx_ops
 from graphfix.checker.proof.core.indexing_maps import Note
 from graphfix.checker.proof.neutral.broadcast import broadcast_of
 from graphfix.checker.proof.neutral.explain import isolated
-from graphfix.checker.proof.onnx.reading.node_results import read
+from graphfix.checker.proof.onnx.reading.node_results import mapped_result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from onnx import AttributeProto
 
     from graphfix.checker.proof.core.sizes import Algebra
-    from graphfix.checker.proof.core.terms import Core, View
+    from graphfix.checker.proof.core.terms import Core, ProofValue
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 
-def note_of(algebra: Algebra, call: Call, path: str, results: Sequence[View | None]) -> Note:
+def note_of(algebra: Algebra, call: Call, path: str, results: Sequence[ProofValue | None]) -> Note:
     """Return the note about a node in the graph `path`, with these results."""
     by_maps = results and results[0] is not None and broadcast_of(results[0].core) is not None
-    compared = call.key[2:] if by_maps else call.full[2:]
+    compared = call.mapped_key[2:] if by_maps else call.exact_key[2:]
     return Note(
         graph=path,
         label=call.label,
         description=call.description,
         op=f"{call.domain}.{call.op}" if call.domain else call.op,
-        names=(tuple(call.inputs), tuple(call.outputs)),
+        names=(tuple(call.operand_names), tuple(call.result_names)),
         operands=tuple(call.views),
         results=tuple(results),
         parts=_parts(compared, call.attributes),
@@ -46,7 +46,7 @@ def _isolated(algebra: Algebra, call: Call) -> Core | None:
     if name in onnx_ops.UNARY or not any(call.views):
         return None
     table, views = isolated(algebra, call.views)
-    seen = read(replace(call, table=table, views=views))
+    seen = mapped_result(replace(call, table=table, views=views))
     if seen is None or (name in onnx_ops.QUANTIZING and len(call.views) > 1 and _alone(seen.core)):
         return None
     return seen.core
@@ -63,9 +63,9 @@ def _parts(compared: Sequence[object], attributes: Mapping[str, AttributeProto])
 
     `compared` contains the version in which the operator got its meaning, and pairs of an attribute's name and form.
     """
-    since, held = compared
+    since, last_version = compared
     parts = {"operator set": (since, str(since))}
-    pairs: tuple[tuple[str, object], ...] = held  # type: ignore[assignment]  # a key may contain any object
+    pairs: tuple[tuple[str, object], ...] = last_version  # type: ignore[assignment]  # a key may contain any object
     return parts | {f"attribute {name!r}": (form, _text(attributes[name])) for name, form in pairs}
 
 

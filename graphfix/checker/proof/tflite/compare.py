@@ -13,13 +13,13 @@ from graphfix.checker.files.tflite.names import own_names, selected
 from graphfix.checker.files.tflite.schema import UnsupportedFieldError
 from graphfix.checker.proof.core.result import Proof, UnprovedError
 from graphfix.checker.proof.core.sizes import Algebra
-from graphfix.checker.proof.core.terms import TermTable, View, whole
+from graphfix.checker.proof.core.terms import ProofValue, TermTable, value_of
 from graphfix.checker.proof.neutral.compare import (
     check_asked,
     check_declared_output,
     check_effects,
     check_size,
-    concluded,
+    conclusion,
     refuse_unknown,
 )
 from graphfix.checker.proof.neutral.constants import Constants
@@ -68,10 +68,10 @@ def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None) -> Proof:
     check_size(one.flat_bytes, two.flat_bytes)
     check_parts(one, two)
     check_buffers(two)
-    entries, known = _callable(one), Known(table.objections)
+    entries, inventory = _callable(one), Known(table.objections)
     reached = [_reached(model) for model in (one, two)]
     unrolled = fewer(one, two, reached)
-    first = Reading(table, constants, one, known, first=True, notes=notes, unrolled=unrolled)
+    first = Reading(table, constants, one, inventory, first=True, notes=notes, unrolled=unrolled)
     ours = [_run(first, index, equal, constant) for index in entries]
     # Subgraphs that no operator of one file runs are read too, since a runtime loads them.
     rest = sorted(set(range(len(two.subgraphs))) - (reached[0] & reached[1]))
@@ -83,7 +83,7 @@ def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None) -> Proof:
     check_effects(first.effects, second.effects, "operators with a state")
     for _, file in read_files:
         file.check()
-    outputs: list[tuple[str, View, View]] = []
+    outputs: list[tuple[str, ProofValue, ProofValue]] = []
     for index, mine, other in zip(entries, ours, theirs, strict=True):
         graph = one.subgraphs[index]
         for at, shown, view in zip(graph.outputs, two.subgraphs[index].outputs, other, strict=True):
@@ -91,7 +91,7 @@ def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None) -> Proof:
             check_declared_output(table, tensor.name, (tensor.dims, other_tensor.dims), view.sizes)
         names = [graph.tensors[at].name for at in graph.outputs]
         outputs += zip(names, mine, other, strict=True)
-    proof = concluded(table, outputs, list(table.assumes))
+    proof = conclusion(table, outputs, list(table.assumptions))
     sites = tuple(first.definitions.sites)
     return replace(proof, status="bounded" if proof.proved and sites else proof.status, inexact=sites)
 
@@ -143,7 +143,7 @@ def _run(
     index: int,
     equal: EqualSizes = NONE_EQUAL,
     constant: Mapping[int, Array] = MappingProxyType({}),
-) -> tuple[View, ...]:
+) -> tuple[ProofValue, ...]:
     """Read a subgraph. `constant` has the values of main inputs that are set, by place."""
     graph = reading.model.subgraphs[index]
     given = []
@@ -155,9 +155,11 @@ def _run(
             check_asked(name, tensor.dims, constant[place].shape)
             given.append(set_constant(reading.constants, tensor, constant[place]))
             continue
-        core, new = reading.table.core(("input", index, place, tensor.dtype), f"input {tensor.name!r}", counted=False)
+        core, new = reading.table.find_or_create_core(
+            ("input", index, place, tensor.dtype), f"input {tensor.name!r}", counted=False
+        )
         if new:
             arithmetic, spot = reading.table.arithmetic, (index, place)
             core.sizes = None if tensor.dims is None else tuple(sizes_of(arithmetic, name, tensor, spot, equal))
-        given.append(whole(core))
+        given.append(value_of(core))
     return reading.run(index, given, f"subgraph {index}" if index else "main")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.tflite.records import Operator, Subgraph, Tensor
     from graphfix.checker.proof.core.sizes import Algebra
-    from graphfix.checker.proof.core.terms import Core, View
+    from graphfix.checker.proof.core.terms import Core, ProofValue
     from graphfix.checker.proof.tflite.kernels.lookup_tables import Chain
 
 NO_PART = "ubgraphIndex"
@@ -30,8 +30,8 @@ def note_of(
     algebra: Algebra,
     graph: Subgraph,
     operator: Operator,
-    views: Sequence[View | None],
-    results: Sequence[View | None],
+    views: Sequence[ProofValue | None],
+    results: Sequence[ProofValue | None],
     place: tuple[str, str],
     chain: Chain | None,
 ) -> Note:
@@ -55,7 +55,7 @@ def note_of(
 
 
 def _isolated(
-    algebra: Algebra, graph: Subgraph, operator: Operator, views: Sequence[View | None], label: str
+    algebra: Algebra, graph: Subgraph, operator: Operator, views: Sequence[ProofValue | None], label: str
 ) -> Core | None:
     """Return the operator's core with each operand as a separate value; None if it does not broadcast."""
     if operator.name in UNARY or len(operator.outputs) != 1 or not any(views):
@@ -69,8 +69,8 @@ def _isolated(
 def _parts(
     graph: Subgraph,
     operator: Operator,
-    views: Sequence[View | None],
-    results: Sequence[View | None],
+    views: Sequence[ProofValue | None],
+    results: Sequence[ProofValue | None],
     chain: Chain | None,
 ) -> dict[str, tuple[object, str]]:
     """Return, by name, the parts in which two operators may differ: options, types and quantization, kernel choice."""

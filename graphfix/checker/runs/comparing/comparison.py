@@ -219,7 +219,7 @@ def _placed(
 
 def _nothing_but_nan(finding: _Finding) -> _Finding:
     """Return the finding as undecided if every output with elements is NaN throughout."""
-    shown = [known for known in finding.numbers.values() if known is not None]
+    shown = [number for number in finding.numbers.values() if number is not None]
     if finding.run.status != "equal" or not shown or any(shown):
         return finding
     return replace(finding, run=replace(finding.run, status="undecided", reason="every output is NaN throughout"))
@@ -315,7 +315,7 @@ def _undetermined(outputs: Mapping[str, Undetermined]) -> list[str]:
     names: dict[str, list[str]] = {}
     for name, why in outputs.items():
         names.setdefault(why.cause + why.leads, []).append(name)
-    return [f"{reason}: {', '.join(held)}" for reason, held in names.items()]
+    return [f"{reason}: {', '.join(output_names)}" for reason, output_names in names.items()]
 
 
 def _sizes_text(sizes: Mapping[str, int]) -> str:

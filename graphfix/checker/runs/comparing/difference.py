@@ -177,9 +177,9 @@ def only_nan(runs: Iterable[Mapping[str, bool | None]]) -> list[str]:
     """Return the outputs that have no number in any run. `runs` maps, for each run, outputs to `has_number`."""
     seen: dict[str, bool] = {}
     for numbers in runs:
-        for name, known in numbers.items():
-            if known is not None:
-                seen[name] = seen.get(name, False) or known
+        for name, number in numbers.items():
+            if number is not None:
+                seen[name] = seen.get(name, False) or number
     return [name for name, known in seen.items() if not known]
 
 

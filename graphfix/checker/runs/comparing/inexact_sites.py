@@ -94,7 +94,7 @@ def apart(a: Array, b: Array) -> float:
     return 0.0 if not gap else gap / largest if largest else math.inf
 
 
-def held(sites: Sequence[InexactSite], runs: Sequence[Found]) -> Held:
+def held_sites(sites: Sequence[InexactSite], runs: Sequence[Found]) -> Held:
     """Return the result for all sites, by the largest difference of each over all runs."""
     worst = {site: max(run[site] for run in runs if site in run) for site in sites if any(site in run for run in runs)}
     beyond = [f"{site.operator} ({gap:.2g})" for site, gap in worst.items() if not gap <= ROUNDED]
@@ -116,7 +116,7 @@ def bounded(
     Sites inside bodies are exempt, since they show in the outputs only.
     """
     shown = [site for site in sites if not site.inside]
-    found = held(shown, runs)
+    found = held_sites(shown, runs)
     if found.differs is not None:
         return replace(equal, status="different", reason=found.differs)
     reasons = [reason for reason in (undecided, found.open) if reason is not None]

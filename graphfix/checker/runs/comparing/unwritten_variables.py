@@ -145,9 +145,9 @@ class _Execution:
     ) -> _Read | None:
         graph = self.graphs[at] if 0 <= at < len(self.graphs) else Subgraph((), (), (), (), "", frozenset())
         pairs = list(zip(graph.inputs, operands, strict=False))
-        named = {mine: handles[theirs] for mine, theirs in pairs if theirs in handles}
+        own_handles = {mine: handles[theirs] for mine, theirs in pairs if theirs in handles}
         given = {mine: reads[theirs] for mine, theirs in pairs if theirs in reads}
-        found = self.run(at, named, state, given)
+        found = self.run(at, own_handles, state, given)
         return next((found[tensor] for tensor in graph.outputs if tensor in found), None)
 
 

@@ -42,9 +42,9 @@ def _named(path: Path, given: Mapping[str, object], interface: Interface) -> dic
     """Return the values by the inputs' own names, with the values of constant inputs. Raises GraphfixError."""
     aliases = {spec.alias: spec.name for spec in interface.declared if spec.alias}
     feeds = {aliases.get(name, name): value for name, value in given.items()}
-    names, known = [spec.name for spec in interface.inputs], {spec.name for spec in interface.declared}
+    names, declared_names = [spec.name for spec in interface.inputs], {spec.name for spec in interface.declared}
     for name in feeds:
-        if name not in known:
+        if name not in declared_names:
             raise GraphfixError(f"{path}: {no_input(name, names)}")
     for name, constant in interface.constant_feeds.items():
         if not np.array_equal(np.asarray(feeds.setdefault(name, constant)), constant):

@@ -58,24 +58,24 @@ def below(size: int | None) -> Interval:
 
 def shortest(dims: Sequence[int | None]) -> int | None:
     """Return the smallest size; None if one is unknown, or if there are none."""
-    known = [dim for dim in dims if dim is not None]
-    return min(known) if known and len(known) == len(dims) else None
+    known_dims = [dim for dim in dims if dim is not None]
+    return min(known_dims) if known_dims and len(known_dims) == len(dims) else None
 
 
-def solved(op: str, interval: Interval, known: Array, *, reverse: bool) -> Interval | None:
+def solved(op: str, interval: Interval, constant: Array, *, reverse: bool) -> Interval | None:
     """Solve low <= x op known <= high for x (`reverse`: known op x); None where no such interval is known.
 
-    If `known` has several numbers, x satisfies the inequality for each of them.
+    If `known_dims` has several numbers, x satisfies the inequality for each of them.
     """
-    if not known.size or not np.isfinite(known).all():
+    if not constant.size or not np.isfinite(constant).all():
         return None
     low, high = interval
-    least, most = float(np.min(known)), float(np.max(known))
+    least, most = float(np.min(constant)), float(np.max(constant))
     if op in ("Add", "Sub"):
         part = (low - least, high - most) if op == "Add" else (low + most, high + least)
         return (most - high, least - low) if reverse and op == "Sub" else part
     if most < 0:
-        return solved(op, (-high, -low), -known.astype(np.float64), reverse=reverse)
+        return solved(op, (-high, -low), -constant.astype(np.float64), reverse=reverse)
     if op == "Mul" and least > 0:
         return low / (least if low > 0 else most), high / (most if high > 0 else least)
     if op == "Div" and least > 0 and not reverse:
@@ -107,14 +107,14 @@ def solved_unary(op: str, interval: Interval) -> Interval | None:
     return {"Neg": (-high, -low), "Abs": positive, "Relu": positive}.get(op)
 
 
-def solved_mod(interval: Interval, known: Array) -> Interval | None:
+def solved_mod(interval: Interval, constant: Array) -> Interval | None:
     """Return an interval of x for which Mod(x, known) lies in `interval`; None for divisors below 1.
 
     A number below the divisor is its own remainder, so the interval ends below the divisor.
     """
     low, high = interval
-    if not known.size or not np.isfinite(known).all() or np.min(known) < 1:
+    if not constant.size or not np.isfinite(constant).all() or np.min(constant) < 1:
         return None
-    least = float(np.min(known))
-    below_divisor = high if known.dtype.kind == "f" and high < least else min(high, least - 1)
+    least = float(np.min(constant))
+    below_divisor = high if constant.dtype.kind == "f" and high < least else min(high, least - 1)
     return max(low, 0), max(below_divisor, 0)

@@ -62,7 +62,7 @@ class Interface:
         return {spec.name: array for spec, array in self.constant}
 
     @property
-    def known(self) -> tuple[TensorSpec, ...]:
+    def input_specs(self) -> tuple[TensorSpec, ...]:
         """All inputs that a caller of this verification may name."""
         return (*self.inputs, *(spec for spec, _ in self.constant))
 
@@ -77,24 +77,24 @@ class Interface:
         """Return the interface with inputs set to constants. Raises GraphfixError for a wrong name or value."""
         specs = {spec.name: spec for spec in self.declared}
         aliases = {spec.alias: spec.name for spec in self.declared if spec.alias}
-        named = {aliases.get(name, name) if name not in specs else name: value for name, value in values.items()}
-        refuse_unknown(named, list(specs))
+        by_own_name = {aliases.get(name, name) if name not in specs else name: value for name, value in values.items()}
+        refuse_unknown(by_own_name, list(specs))
         found = []
-        for name, value in named.items():
+        for name, value in by_own_name.items():
             spec = specs[name]
             if spec.kind != "tensor":
                 raise BindingError(f"--set {name}: the input is a {spec.kind}; only tensors can be set")
             own = spec.dims if name not in shapes else tuple(shapes[name])
             dims = None if own is None else [bindings.get(dim, dim) if isinstance(dim, str) else dim for dim in own]
             found.append((spec, typed(name, value, spec.dtype, dims)))
-        return replace(self.without(named), constant=tuple(found))
+        return replace(self.without(by_own_name), constant=tuple(found))
 
     def known_as(self, aliases: Mapping[str, str]) -> Interface:
         """Return the interface with further names of its inputs."""
         inputs = tuple(replace(spec, alias=aliases.get(spec.name, spec.alias)) for spec in self.inputs)
         return replace(self, inputs=inputs, declared=inputs)
 
-    def named(
+    def by_own_names(
         self, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
     ) -> tuple[dict[str, int], dict[str, Sequence[int]]]:
         """Return requested sizes with the inputs' further names replaced by their own."""

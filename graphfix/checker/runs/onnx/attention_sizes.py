@@ -75,11 +75,11 @@ def attention_sizes(model: onnx.ModelProto) -> Relations:
     """Return the relations between the sizes of a weightless model's inputs that its attention operators require."""
     if not any((_domain(node), node.op_type) in _OPERATORS for node in model.graph.node):
         return Relations()
-    known, found = value_dims(model), _Collected()
+    dims, found = value_dims(model), _Collected()
     for node in model.graph.node:
         places = _OPERATORS.get((_domain(node), node.op_type))
         if places is not None:
-            _collect(found, known, node, places)
+            _collect(found, dims, node, places)
     cases = tuple(dict(case) for case in found.cases)
     return Relations(found.numbers, tuple(found.equal), found.sums, cases)
 
@@ -88,38 +88,38 @@ def _domain(node: onnx.NodeProto) -> str:
     return "" if node.domain == "ai.onnx" else str(node.domain)
 
 
-def _collect(found: _Collected, known: ValueDims, node: onnx.NodeProto, places: _Places) -> None:
+def _collect(found: _Collected, dims: ValueDims, node: onnx.NodeProto, places: _Places) -> None:
     """Record the relations that one node requires."""
     query, key = _operand(node, 0), _operand(node, 1)
-    batch, head_size = known.dim(query, 0), _head_size(known, node, places)
+    batch, head_size = dims.dim(query, 0), _head_size(dims, node, places)
     groups = integer_attribute(node, places.groups, 0) or None
     for past in filter(None, (_operand(node, place) for place in places.pasts)):
-        found.same(known.dim(past, 0), batch)
-        found.same(known.dim(past, HEADS), groups)
-        found.same(known.dim(past, HEAD_SIZE), head_size)
-    cached = known.dims.get(key, ())
+        found.same(dims.dim(past, 0), batch)
+        found.same(dims.dim(past, HEADS), groups)
+        found.same(dims.dim(past, HEAD_SIZE), head_size)
+    cached = dims.dims.get(key, ())
     if node.op_type == "MultiHeadAttention" and len(cached) == _BY_HEAD:
         for operand in (key, _operand(node, 2)):  # keys and values of another model, such as an encoder
-            found.same(known.dim(operand, 0), batch)
-            found.same(known.dim(operand, HEADS), groups)
-            found.same(known.dim(operand, HEAD_SIZE), head_size)
+            found.same(dims.dim(operand, 0), batch)
+            found.same(dims.dim(operand, HEADS), groups)
+            found.same(dims.dim(operand, HEAD_SIZE), head_size)
         return
-    _collect_lengths(found, known, node, places, batch)
+    _collect_lengths(found, dims, node, places, batch)
 
 
 def _collect_lengths(
-    found: _Collected, known: ValueDims, node: onnx.NodeProto, places: _Places, batch: Dim | None
+    found: _Collected, dims: ValueDims, node: onnx.NodeProto, places: _Places, batch: Dim | None
 ) -> None:
     """Record the relation between the numbers of past, new and all positions."""
-    new, past = new_positions(known, node), known.dim(_operand(node, places.pasts[0]), POSITIONS)
-    other = known.dim(_operand(node, places.pasts[1]), POSITIONS)
+    new, past = new_positions(dims, node), dims.dim(_operand(node, places.pasts[0]), POSITIONS)
+    other = dims.dim(_operand(node, places.pasts[1]), POSITIONS)
     found.same(other, past)
     if integer_attribute(node, "sliding_window_cache", 0):
         found.same(past, integer_attribute(node, "local_window_size", 0))
         return
-    totals = [known.dim(mask, -1) for mask in filter(None, (_operand(node, place) for place in places.masks))]
+    totals = [dims.dim(mask, -1) for mask in filter(None, (_operand(node, place) for place in places.masks))]
     if places.total is not None:
-        totals.append(known.number(_operand(node, places.total)))
+        totals.append(dims.number(_operand(node, places.total)))
     # a cache of fixed length has room for the new positions: the runs write them at its start
     parts = (new,) if not isinstance(past, str) else (past, new)
     for total in totals:
@@ -138,22 +138,22 @@ def _enter_cases(found: _Collected, batch: Dim | None, new: Dim | None, past: st
             found.cases[((label, size),)] = None
 
 
-def _head_size(known: ValueDims, node: onnx.NodeProto, places: _Places) -> Dim | None:
+def _head_size(dims: ValueDims, node: onnx.NodeProto, places: _Places) -> Dim | None:
     """Return the size of a head, from the last dim of the queries; this row may include keys and values."""
     query, heads = _operand(node, 0), integer_attribute(node, places.heads, 0)
-    if len(known.dims.get(query, ())) == _BY_HEAD:
-        return known.dim(query, HEAD_SIZE)
+    if len(dims.dims.get(query, ())) == _BY_HEAD:
+        return dims.dim(query, HEAD_SIZE)
     if not _operand(node, 1):
         heads += 2 * integer_attribute(node, places.groups, 0)
-    hidden = known.dim(query, -1)
+    hidden = dims.dim(query, -1)
     return hidden // heads if heads > 0 and isinstance(hidden, int) else None
 
 
-def new_positions(known: ValueDims, node: onnx.NodeProto) -> Dim | None:
+def new_positions(dims: ValueDims, node: onnx.NodeProto) -> Dim | None:
     """Return the number of new positions that a node of an attention operator reads."""
     for place in (1, 2, 0):  # keys before queries: in cross attention the queries have another length
         operand = _operand(node, place)
-        size = known.dim(operand, POSITIONS if len(known.dims.get(operand, ())) == _BY_HEAD else 1)
+        size = dims.dim(operand, POSITIONS if len(dims.dims.get(operand, ())) == _BY_HEAD else 1)
         if size is not None:
             return size
     return None
@@ -168,25 +168,25 @@ def attention_limits(model: onnx.ModelProto) -> Iterator[tuple[str, Interval]]:
     nodes = [node for node in model.graph.node if node.op_type == "GroupQueryAttention"]
     if not nodes:
         return
-    known = value_dims(model)
+    dims = value_dims(model)
     for node in nodes:
-        total = _total(known, node) or 1
-        limited = ((5, (total - 1, total - 1)), (6, (total, total)), (9, below(_rows(known, node))))
+        total = _total(dims, node) or 1
+        limited = ((5, (total - 1, total - 1)), (6, (total, total)), (9, below(_rows(dims, node))))
         yield from ((_operand(node, place), interval) for place, interval in limited if _operand(node, place))
 
 
-def _rows(known: ValueDims, node: onnx.NodeProto) -> int | None:
+def _rows(dims: ValueDims, node: onnx.NodeProto) -> int | None:
     """Return the number of positions in the table of a rotary embedding."""
-    rows = known.dim(_operand(node, 7), 0)
+    rows = dims.dim(_operand(node, 7), 0)
     return rows if isinstance(rows, int) else None
 
 
-def _total(known: ValueDims, node: onnx.NodeProto) -> int | None:
+def _total(dims: ValueDims, node: onnx.NodeProto) -> int | None:
     """Return the number of past and new positions, if the sizes of the inputs are known."""
-    stated = known.number(_operand(node, 6))
+    stated = dims.number(_operand(node, 6))
     if isinstance(stated, int):
         return stated
-    new, past = new_positions(known, node), known.dim(_operand(node, 3), POSITIONS)
+    new, past = new_positions(dims, node), dims.dim(_operand(node, 3), POSITIONS)
     return past + new if isinstance(past, int) and isinstance(new, int) else None
 
 

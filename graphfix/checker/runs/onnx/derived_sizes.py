@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from graphfix.checker.runs.witness import Sizes
 
 STANDARD = ("", "ai.onnx")
-BROADCASTING = frozenset(op for (domain, op), named in EACH.items() if domain == "" and not named)
+BROADCASTING = frozenset(op for (domain, op), attribute_names in EACH.items() if domain == "" and not attribute_names)
 """The result has the broadcast of all operands."""
 PRESERVING = frozenset(op for domain, op in UNARY if domain == "") - {"BitCast", "Cast", "CastLike"}
 """The result has the size of operand 0. A cast begins a chain: its operand may be of int4 or float8, of which
@@ -37,16 +37,16 @@ class DerivedSizes:
     _steps: Sequence[tuple[str, tuple[str, ...]]] = field(repr=False)
     """(an elementwise result, the operands that it has the broadcast of), in the order of execution."""
 
-    def __call__(self, known: Mapping[str, Sizes]) -> dict[str, Sizes]:
+    def __call__(self, value_sizes: Mapping[str, Sizes]) -> dict[str, Sizes]:
         """Return all sizes that follow from known ones, without these."""
-        sizes: dict[str, Sizes | None] = {**self._constants, **known}
+        sizes: dict[str, Sizes | None] = {**self._constants, **value_sizes}
         broadcasts: dict[tuple[Sizes | None, ...], Sizes | None] = {}  # big models have few distinct ones
         for result, operands in self._steps:
             shapes = tuple([sizes.get(name) for name in operands])
             if shapes not in broadcasts:
                 broadcasts[shapes] = _broadcast(shapes)
             sizes[result] = broadcasts[shapes]
-        return {name: size for name, size in sizes.items() if size is not None and name not in known}
+        return {name: size for name, size in sizes.items() if size is not None and name not in value_sizes}
 
 
 def derived_sizes(model: onnx.ModelProto, wanted: Collection[str]) -> DerivedSizes:
@@ -70,15 +70,15 @@ def derived_sizes(model: onnx.ModelProto, wanted: Collection[str]) -> DerivedSiz
     return DerivedSizes(tuple(observed[::-1]), constants, steps[::-1])
 
 
-def _laws(model: onnx.ModelProto, known: set[str]) -> Iterator[tuple[onnx.NodeProto, tuple[str, ...] | None]]:
+def _laws(model: onnx.ModelProto, value_names: set[str]) -> Iterator[tuple[onnx.NodeProto, tuple[str, ...] | None]]:
     """Pair each node with the operands whose broadcast its one result has, or None where no law says so."""
     elementwise = _elementwise(model)
     for node in model.graph.node:
         operands: tuple[str, ...] | None = None
         if node.op_type in elementwise and node.domain in STANDARD:
             operands = tuple(node.input)[: 1 if node.op_type in PRESERVING else None]
-        yield node, operands if operands is not None and known.issuperset(operands) else None
-        known.update(filter(None, node.output))
+        yield node, operands if operands is not None and value_names.issuperset(operands) else None
+        value_names.update(filter(None, node.output))
 
 
 def _elementwise(model: onnx.ModelProto) -> frozenset[str]:
@@ -98,10 +98,10 @@ def _stored(node: onnx.NodeProto) -> Sizes | None:
 
 def _broadcast(shapes: Sequence[Sizes | None]) -> Sizes | None:
     """Return numpy's broadcast; None where a size is not known, or where they do not meet: no run has that."""
-    known = [shape for shape in shapes if shape is not None]
-    if len(known) < len(shapes) or not known:
+    ranked_shapes = [shape for shape in shapes if shape is not None]
+    if len(ranked_shapes) < len(shapes) or not ranked_shapes:
         return None
-    rank = max(map(len, known))
-    axes = zip(*((1,) * (rank - len(shape)) + shape for shape in known), strict=True)
+    rank = max(map(len, ranked_shapes))
+    axes = zip(*((1,) * (rank - len(shape)) + shape for shape in ranked_shapes), strict=True)
     sizes = [set(axis) - {1} for axis in axes]
     return tuple([next(iter(size), 1) for size in sizes]) if all(len(size) <= 1 for size in sizes) else None

@@ -165,8 +165,8 @@ def _summed(graph: NestedGraph, node: onnx.NodeProto) -> int | None:
     if not shape or not axes or not all(-len(shape) <= axis < len(shape) for axis in axes):
         return None
     sizes = [shape[axis] for axis in axes]
-    known = [size for size in sizes if size is not None]
-    return math.prod(known) if len(known) == len(sizes) else None
+    known_sizes = [size for size in sizes if size is not None]
+    return math.prod(known_sizes) if len(known_sizes) == len(sizes) else None
 
 
 def _arithmetic(graph: NestedGraph, node: onnx.NodeProto, interval: Interval) -> Iterator[tuple[str, Interval]]:
@@ -177,12 +177,12 @@ def _arithmetic(graph: NestedGraph, node: onnx.NodeProto, interval: Interval) ->
             low, high = interval
             yield from ((name, (min(low, 0), max(high, 0) / 2)) for name in (left, right))
         return
-    known, other = (b, left) if a is None else (a, right)
-    if known is None or known.dtype.kind not in "iuf":
+    constant_bounds, other = (b, left) if a is None else (a, right)
+    if constant_bounds is None or constant_bounds.dtype.kind not in "iuf":
         return
     if node.op_type == "Mod":
-        reached = solved_mod(interval, known) if a is None else None
+        reached = solved_mod(interval, constant_bounds) if a is None else None
     else:
-        reached = solved(node.op_type, interval, known, reverse=a is not None)
+        reached = solved(node.op_type, interval, constant_bounds, reverse=a is not None)
     if reached is not None:
         yield other, reached

@@ -39,7 +39,7 @@ def with_kept_casts(data: ExternalData) -> bytes | None:
         inferred = infer_shapes(read(path))  # for the element types alone
     except InferenceError:
         return None
-    model = read(path, whole=MOST_BYTES)
+    model = read(path, full_below=MOST_BYTES)
     data.relocate(model)
     names = _new_names(model.graph)
     kept = [_keep(*graphs, names) for graphs in zip(_graphs(model.graph), _graphs(inferred.graph), strict=True)]

@@ -39,7 +39,7 @@ _RESULT = "graphfix_shape"
 def in_onnxruntime(load: Load, model: onnx.ModelProto, witness: Witness) -> Session:
     """Load the original as a copy with Shape nodes; as it is where onnxruntime refuses that. Raises RefusedError."""
     claims = witness.claims
-    derive = derived_sizes(model, set(claims.named) - claims.inputs.keys())
+    derive = derived_sizes(model, set(claims.node_names) - claims.inputs.keys())
     names = derive.observed if any(entry.domain in STANDARD for entry in model.opset_import) else ()
     try:
         session = load(observe=_named(model, names))
@@ -67,7 +67,7 @@ def in_reference(load: ExposingOpener, model: onnx.ModelProto, witness: Witness)
 def _inner(model: onnx.ModelProto, witness: Witness) -> tuple[str, ...]:
     """Return the values of the main graph with a claim that nobody feeds, in the order of execution."""
     claims, graph = witness.claims, model.graph
-    wanted = set(claims.named)
+    wanted = set(claims.node_names)
     names = (*(tensor.name for tensor in graph.initializer), *(name for node in graph.node for name in node.output))
     return tuple(name for name in names if name in wanted and name not in claims.inputs)
 

@@ -72,17 +72,17 @@ def value_dims(model: onnx.ModelProto) -> ValueDims:
     """
     main = next(nested_graphs(model.graph))
     stored = {value.name: onnx_dims(value) for value in (*model.graph.value_info, *model.graph.output)}
-    known: dict[str, Dims] = {name: tuple(tensor.dims) for name, tensor in main.tensors.items()}
+    dims_by_name: dict[str, Dims] = {name: tuple(tensor.dims) for name, tensor in main.tensors.items()}
     for value in model.graph.input:
         dims = onnx_dims(value, free=value.name)
-        if dims is not None and value.name not in known:
-            known[value.name] = dims
-    found = ValueDims(main, known)
+        if dims is not None and value.name not in dims_by_name:
+            dims_by_name[value.name] = dims
+    found = ValueDims(main, dims_by_name)
     for node in model.graph.node:
         for place, name in enumerate(node.output):
             dims = _completed(_ruled(found, node, place), stored.get(name))
             if name and dims is not None:
-                known[name] = dims
+                dims_by_name[name] = dims
     return found
 
 
@@ -93,11 +93,11 @@ def _completed(dims: Dims | None, stored: Dims | None) -> Dims | None:
     return tuple(other if dim is None else dim for dim, other in zip(dims, stored, strict=True))
 
 
-def _ruled(known: ValueDims, node: onnx.NodeProto, place: int) -> Dims | None:
+def _ruled(value_dims: ValueDims, node: onnx.NodeProto, place: int) -> Dims | None:
     if node.op_type == "Constant":
-        value = None if place else constant(known.graph, node.output[0])
+        value = None if place else constant(value_dims.graph, node.output[0])
         return None if value is None else value.shape
-    operands = [known.dims.get(name) for name in node.input]
+    operands = [value_dims.dims.get(name) for name in node.input]
     first = operands[0] if operands else None
     if first is None:
         return None
@@ -108,7 +108,7 @@ def _ruled(known: ValueDims, node: onnx.NodeProto, place: int) -> Dims | None:
     if node.op_type in BROADCASTING:
         return _broadcast(operands)
     rule = _RULES.get(node.op_type)
-    return None if rule is None else rule(known, node, first)
+    return None if rule is None else rule(value_dims, node, first)
 
 
 def _broadcast(operands: list[Dims | None]) -> Dims | None:
@@ -126,9 +126,9 @@ def _broadcast_dim(dims: set[Dim | None]) -> Dim | None:
     return next(iter(numbers), 1) if len(numbers) < 2 else None  # noqa: PLR2004 - of two dims neither is the result for certain
 
 
-def _product(known: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
+def _product(value_dims: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
     """MatMul: the last axis is that of the second operand."""
-    second = known.dims.get(node.input[1])
+    second = value_dims.dims.get(node.input[1])
     rank = 2
     if second is None or len(second) < rank or len(first) < max(rank, len(second)):
         return None
@@ -140,17 +140,17 @@ def _quantized_product(_: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims:
     return (*first[:-1], integer_attribute(node, "N", 0) or None)
 
 
-def _gather(known: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
-    indices, axis = known.dims.get(node.input[1]), integer_attribute(node, "axis", 0)
+def _gather(value_dims: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
+    indices, axis = value_dims.dims.get(node.input[1]), integer_attribute(node, "axis", 0)
     if indices is None or not -len(first) <= axis < len(first):
         return None
     axis %= len(first)
     return (*first[:axis], *indices, *first[axis + 1 :])
 
 
-def _gather_quantized(known: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
+def _gather_quantized(value_dims: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
     """GatherBlockQuantized: scales count the blocks of the quantized axis, of which data may pack several elements."""
-    scales, indices = known.dims.get(node.input[2]), known.dims.get(node.input[1])
+    scales, indices = value_dims.dims.get(node.input[2]), value_dims.dims.get(node.input[1])
     axis = integer_attribute(node, "quantize_axis", 1) % len(first)
     if scales is None or indices is None or len(scales) != len(first) or integer_attribute(node, "gather_axis", 0):
         return None
@@ -159,8 +159,8 @@ def _gather_quantized(known: ValueDims, node: onnx.NodeProto, first: Dims) -> Di
     return (*indices, *first[1:axis], size, *first[axis + 1 :])
 
 
-def _reshape(known: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
-    target = constant(known.graph, node.input[1])
+def _reshape(value_dims: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
+    target = constant(value_dims.graph, node.input[1])
     if target is None or target.ndim != 1:
         return None
     sizes: list[int] = target.tolist()

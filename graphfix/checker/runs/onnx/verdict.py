@@ -181,7 +181,7 @@ class _Runs:
         self.task.progress("onnxruntime lacks a kernel: running onnx's reference evaluator")
 
         def opener(data: ExternalData) -> ExposingOpener:
-            return lambda expose: reference_evaluator.load(data.whole(), expose=expose)
+            return lambda expose: reference_evaluator.load(data.model_with_data(), expose=expose)
 
         first_data, second_data = checked_data(self.task, self.models)
         openers = opener(first_data), self.adapted(opener(second_data))
@@ -250,8 +250,8 @@ class _Runs:
             session = session or comparison.opened[0]()
             if given is not None:
                 return of_cases(session, [given], brief=task.brief)
-            known = partial(_limits, model, int64_inputs(interface) if task.pair.narrow_inputs else frozenset())
-            sweep = Sweep(session, known, interface, task.seed, larger=larger, budget=budget, brief=task.brief)
+            limits_of = partial(_limits, model, int64_inputs(interface) if task.pair.narrow_inputs else frozenset())
+            sweep = Sweep(session, limits_of, interface, task.seed, larger=larger, budget=budget, brief=task.brief)
             answers = sweep.run(free, task.sets)
             if answers.accepted:
                 break

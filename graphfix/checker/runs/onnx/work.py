@@ -36,7 +36,7 @@ def work_fault(models: Sequence[ModelProto], *, thorough: bool) -> str | None:
 def _inlined(model: ModelProto) -> int:
     """Count the nodes of functions that take the places of calls in the main graph."""
     nodes = {(each.domain, each.name): list(with_inner_nodes(each.node)) for each in model.functions}
-    calls = {key: [(node.domain, node.op_type) for node in held] for key, held in nodes.items()}
+    calls = {key: [(node.domain, node.op_type) for node in function_nodes] for key, function_nodes in nodes.items()}
     counts: dict[tuple[str, str], int] = {}
     entered: set[tuple[str, str]] = set()
     pending = list(calls)
@@ -65,11 +65,11 @@ def _run(graph: GraphProto, around: Mapping[str, int]) -> int:
 
 def _numbers(graph: GraphProto) -> Iterator[tuple[str, int]]:
     """Yield the constants of a graph that are one number of int64."""
-    held = [(tensor.name, tensor) for tensor in graph.initializer]
+    initializers = [(tensor.name, tensor) for tensor in graph.initializer]
     for node in graph.node:
         if node.op_type == "Constant" and node.output:
-            held += [(node.output[0], attribute.t) for attribute in node.attribute if attribute.name == "value"]
-    for name, tensor in held:
+            initializers += [(node.output[0], attribute.t) for attribute in node.attribute if attribute.name == "value"]
+    for name, tensor in initializers:
         # large constants were not read, and those of a bad file may hold no elements
         is_number = tensor.data_type == TensorProto.INT64 and prod(tensor.dims) == 1
         array = elements(tensor) if is_number else None

@@ -55,18 +55,18 @@ class Free:
     def complete(self, sizes: Mapping[str, int]) -> Sizes:
         """Return the sizes of all labels. A label that is a sum, such as `past + 1`, follows from its terms."""
         within = {label: self.within_range(label, size) for label, size in sizes.items()}
-        known = self._with_equal({**within, **self.given})
-        sums = {label: total for label in known if (total := _sum_of(label, known)) is not None}
-        return self._with_equal({**known, **sums, **self.given})
+        complete_sizes = self._with_equal({**within, **self.given})
+        sums = {label: total for label in complete_sizes if (total := _sum_of(label, complete_sizes)) is not None}
+        return self._with_equal({**complete_sizes, **sums, **self.given})
 
     def _with_equal(self, sizes: Sizes) -> Sizes:
-        known = {**sizes, **{label: sizes[same] for label, same in self.equal.items() if same in sizes}}
+        with_equal = {**sizes, **{label: sizes[same] for label, same in self.equal.items() if same in sizes}}
         totals = {
-            label: sum(part if isinstance(part, int) else known[part] for part in parts)
+            label: sum(part if isinstance(part, int) else with_equal[part] for part in parts)
             for label, parts in self.sums.items()
-            if all(isinstance(part, int) or part in known for part in parts)
+            if all(isinstance(part, int) or part in with_equal for part in parts)
         }
-        return {**known, **totals, **{label: totals[same] for label, same in self.equal.items() if same in totals}}
+        return {**with_equal, **totals, **{label: totals[same] for label, same in self.equal.items() if same in totals}}
 
     def within_range(self, label: str, size: int) -> int:
         """Return the size, clamped to the range of a label."""
@@ -90,8 +90,10 @@ def free_dims(before: Interface, after: Interface, pair: Pair) -> Free | str:
     the second declares. Raises GraphfixError for a symbol or an input that does not exist.
     """
     _check_names(before, after, pair.bindings, pair.shapes)
-    named = {spec.alias: spec.dims for spec in before.known if spec.alias} | {p.name: p.dims for p in before.known}
-    equal = equal_sizes(pair, named)
+    input_dims = {spec.alias: spec.dims for spec in before.input_specs if spec.alias} | {
+        p.name: p.dims for p in before.input_specs
+    }
+    equal = equal_sizes(pair, input_dims)
     names = equal.names
     given: Sizes = {names[label]: size for label, size in equal.numbers.items()}
     for dim, size in _demands(before, after, pair.bindings, pair.shapes):
@@ -232,12 +234,12 @@ def _all(free: Free, size: int) -> Sizes:
     return dict.fromkeys(free.labels, size)
 
 
-def _sum_of(label: str, known: Mapping[str, int]) -> int | None:
+def _sum_of(label: str, sizes: Mapping[str, int]) -> int | None:
     """Return the terms of a label such as `past_length + 1`."""
     terms = [term.strip() for term in label.split("+")]
-    if len(terms) == 1 or not all(term in known or re.fullmatch(r"\d+", term) for term in terms):
+    if len(terms) == 1 or not all(term in sizes or re.fullmatch(r"\d+", term) for term in terms):
         return None
-    return sum(known[term] if term in known else int(term) for term in terms)
+    return sum(sizes[term] if term in sizes else int(term) for term in terms)
 
 
 def _demands(
@@ -262,12 +264,12 @@ def _demands(
 def _check_names(
     before: Interface, after: Interface, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> None:
-    inputs = {spec.name: spec.dims for spec in before.known}
-    dims = {dim for interface in (before, after) for spec in interface.known for dim in spec.dims or ()}
+    inputs = {spec.name: spec.dims for spec in before.input_specs}
+    dims = {dim for interface in (before, after) for spec in interface.input_specs for dim in spec.dims or ()}
     for name in bindings:
         if name not in dims:
             labels = sorted(d for d in dims if isinstance(d, str))
-            known = [d for d in labels if "[" not in d] or labels
-            raise BindingError(axis_fault(name, inputs) or f"--dim {name}: {no_dim(name, known)}")
+            free_names = [d for d in labels if "[" not in d] or labels
+            raise BindingError(axis_fault(name, inputs) or f"--dim {name}: {no_dim(name, free_names)}")
     for name, shape in shapes.items():
         check_shape(name, shape, inputs)

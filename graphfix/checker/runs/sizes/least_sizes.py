@@ -46,10 +46,10 @@ class Runs:
         """Return whether the model runs at these shapes of all inputs. An output without elements does not count."""
         inputs = tuple(replace(spec, dims=tuple(shapes[spec.name])) for spec in self.interface.inputs)
         interface = replace(self.interface, inputs=inputs)
-        known = self.limits({name: tuple(shape) for name, shape in shapes.items()})
-        for choice in choices(interface, known, 0):
+        input_limits = self.limits({name: tuple(shape) for name, shape in shapes.items()})
+        for choice in choices(interface, input_limits, 0):
             try:
-                outputs = self.session.run(seeded(interface, {}, known, choice, (0, 0)).feeds)
+                outputs = self.session.run(seeded(interface, {}, input_limits, choice, (0, 0)).feeds)
             except RefusedError:
                 continue
             shown = [has_number(value) for value in outputs if isinstance(value, np.ndarray)]
@@ -89,5 +89,5 @@ def _tflite(child: Child, path: Path, values: Mapping[str, InputValue]) -> Runs:
     session = child.load_tflite(path, _KERNELS)
     names = {spec.index: spec.name for spec in session.inputs}
     interface = litert_interface(session.interface).setting(values, {}, {})
-    known = partial(limits, read_graphs(path), 0, names, fractional=interface.fractional)
-    return Runs(session, interface, known)
+    limits_of = partial(limits, read_graphs(path), 0, names, fractional=interface.fractional)
+    return Runs(session, interface, limits_of)

@@ -55,8 +55,8 @@ def _with_same(free: Free, one: str, other: str) -> Free:
     if one == other:
         return free
     if one in free.given or other in free.given:
-        known, unknown = (one, other) if one in free.given else (other, one)
-        return _with_number(free, unknown, free.given[known])
+        given, unknown = (one, other) if one in free.given else (other, one)
+        return _with_number(free, unknown, free.given[given])
     if one not in free.labels or other not in free.labels:
         return free
     equal = {label: one if same == other else same for label, same in free.equal.items()}
@@ -83,9 +83,9 @@ def _with_sum(free: Free, label: str, parts: Sequence[int | str]) -> Free:
 
 
 def _with_parts(free: Free, total: int, parts: Sequence[int | str]) -> Free:
-    known = [part if isinstance(part, int) else free.given.get(part) for part in parts]
-    unknown = [str(part) for part, size in zip(parts, known, strict=True) if size is None]
-    rest = total - sum(size for size in known if size is not None)
+    part_sizes = [part if isinstance(part, int) else free.given.get(part) for part in parts]
+    unknown = [str(part) for part, size in zip(parts, part_sizes, strict=True) if size is None]
+    rest = total - sum(size for size in part_sizes if size is not None)
     for index, label in enumerate(unknown):
         free = _with_number(free, label, 1 if index else max(rest - len(unknown) + 1, 0))
     return free

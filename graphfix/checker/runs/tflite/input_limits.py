@@ -184,13 +184,13 @@ def _sources(graph: Graph, op: Op, interval: Interval) -> Iterator[tuple[int, In
 def _arithmetic(graph: Graph, op: Op, interval: Interval) -> Iterator[tuple[int, Interval]]:
     """Yield each operand beside a constant, with its interval."""
     for at, tensor in enumerate(op.inputs):
-        known = graph.constants.get(op.inputs[1 - at])
-        if known is None or known.dtype.kind not in "iuf":
+        constant = graph.constants.get(op.inputs[1 - at])
+        if constant is None or constant.dtype.kind not in "iuf":
             continue
         if op.name == "FLOOR_MOD":
-            reached = solved_mod(interval, known) if not at else None
+            reached = solved_mod(interval, constant) if not at else None
         else:
-            reached = solved(_ARITHMETIC[op.name], interval, known, reverse=at == 1)
+            reached = solved(_ARITHMETIC[op.name], interval, constant, reverse=at == 1)
         if reached is not None:
             yield tensor, reached
 

@@ -164,9 +164,9 @@ class KernelRunner:
             except RefusedError:
                 return verdict
         stable = stable.without(self._loose(opener))
-        known = sum(len(answer.undetermined) for answer in answers.accepted)
+        undetermined = sum(len(answer.undetermined) for answer in answers.accepted)
         found = sum(len(answer.undetermined) for answer in stable.accepted)
-        return weigh(comparison, stable) if found > known else verdict
+        return weigh(comparison, stable) if found > undetermined else verdict
 
     def _unwritten(self, opener: Opener) -> dict[str, Undetermined]:
         """Return the outputs that follow from a variable which nothing has written before it is read."""
@@ -210,7 +210,7 @@ class KernelRunner:
         if before.signature == task.pair.signature:
             names = session.tensors() if task.pair.signature is not None else []
             first = first.known_as({spec.name: names[spec.index] for spec in session.inputs if names})
-            bindings, shapes = first.named(task.pair.bindings, task.pair.shapes)
+            bindings, shapes = first.by_own_names(task.pair.bindings, task.pair.shapes)
             first = first.setting(task.pair.values, bindings, shapes)
             second = second.without(first.constant_feeds)
             same = () if self.own_inputs else task.pair.same
@@ -241,9 +241,11 @@ class KernelRunner:
     ) -> Answers:
         names = {spec.index: spec.name for spec in session.inputs}
         subgraph = dict(session.interface.signatures).get(signature or "", 0)
-        known = partial(limits, self._read(self.paths[0]), subgraph, names, fractional=interface.fractional)
+        limits_of = partial(limits, self._read(self.paths[0]), subgraph, names, fractional=interface.fractional)
         task = self.task
-        sweep = Sweep(watched, known, interface, task.seed, larger=task.runs_alone, brief=task.brief, least=self.least)
+        sweep = Sweep(
+            watched, limits_of, interface, task.seed, larger=task.runs_alone, brief=task.brief, least=self.least
+        )
         return _without_loose_ends(sweep.run(free, task.sets))
 
     def _read(self, path: Path) -> tuple[Graph, ...]:

@@ -44,22 +44,22 @@ class Question:
     @property
     def data(self) -> Array:
         """Return operand 0, which is present: all schemas of CONTRACTS demand it."""
-        held = self.array(0)
-        return np.empty(0) if held is None else held
+        array = self.array(0)
+        return np.empty(0) if array is None else array
 
     def vector(self, index: int, attribute: str = "") -> list[int] | None:
         """Return the elements of a vector operand, or of the attribute; None if neither is a list of whole numbers."""
-        held = self.array(index)
-        if held is not None:
-            return [int(it) for it in held] if held.ndim == 1 else None
+        array = self.array(index)
+        if array is not None:
+            return [int(it) for it in array] if array.ndim == 1 else None
         given = self.attributes.get(attribute)
         return list(given) if isinstance(given, tuple) else None
 
     def axis(self, default: int) -> int | None:
         """Return the attribute `axis`, counted from the front; None if there is no such axis."""
         given = self.attributes.get("axis", default)
-        placed = self.places([given]) if isinstance(given, int) else None
-        return None if placed is None else placed[0]
+        axes = self.places([given]) if isinstance(given, int) else None
+        return None if axes is None else axes[0]
 
     def places(self, axes: Sequence[int], rank: int | None = None) -> list[int] | None:
         """Return axes counted from the front; None if one is outside the rank, or occurs twice."""
@@ -79,25 +79,25 @@ _COMPUTED = frozenset({KINDS[name] for name in ("INT", "INTS", "FLOAT", "FLOATS"
 
 def allowed(message: NodeProto, version: int, arrays: Sequence[Array | None]) -> bool:
     """Return whether the specification allows this node of a standard operator on these operands."""
-    known = schema(message.op_type, "", version)
-    if known is None or known.deprecated or not _fits(known, message, arrays):
+    operator_schema = schema(message.op_type, "", version)
+    if operator_schema is None or operator_schema.deprecated or not _fits(operator_schema, message, arrays):
         return False
     question = Question(message.op_type, version, arrays, attributes(message), len(message.output))
     contract = CONTRACTS.get(message.op_type)
     return contract is None or contract(question)
 
 
-def _fits(known: Schema, message: NodeProto, arrays: Sequence[Array | None]) -> bool:
-    if len(arrays) not in known.operands or len(message.output) not in known.results:
+def _fits(operator_schema: Schema, message: NodeProto, arrays: Sequence[Array | None]) -> bool:
+    if len(arrays) not in operator_schema.operands or len(message.output) not in operator_schema.results:
         return False
-    return _types_fit(known, arrays) and _attributes_fit(known, message)
+    return _types_fit(operator_schema, arrays) and _attributes_fit(operator_schema, message)
 
 
-def _types_fit(known: Schema, arrays: Sequence[Array | None]) -> bool:
+def _types_fit(operator_schema: Schema, arrays: Sequence[Array | None]) -> bool:
     """Return whether the operator takes each operand's type, and operands of one type variable have one type."""
     chosen: dict[str, str] = {}
     for at, array in enumerate(arrays):
-        parameter = known.inputs[min(at, len(known.inputs) - 1)]
+        parameter = operator_schema.inputs[min(at, len(operator_schema.inputs) - 1)]
         if array is None:
             if parameter.option != "optional":
                 return False
@@ -113,16 +113,16 @@ def _type(array: Array) -> str:
     return f"tensor({TensorProto.DataType.Name(code).lower()})"
 
 
-def _attributes_fit(known: Schema, message: NodeProto) -> bool:
+def _attributes_fit(operator_schema: Schema, message: NodeProto) -> bool:
     """Return whether the operator has each attribute, of its type and once, and the required ones are present."""
     names = [attribute.name for attribute in message.attribute]
     if len(set(names)) < len(names):
         return False
     for attribute in message.attribute:
-        asked = known.attributes.get(attribute.name)
+        asked = operator_schema.attributes.get(attribute.name)
         if asked is None or asked.kind not in _COMPUTED or attribute.type != asked.kind:
             return False
-    required = {name for name, asked in known.attributes.items() if asked.required}
+    required = {name for name, asked in operator_schema.attributes.items() if asked.required}
     return required <= set(names) and all(map(_plain, message.attribute))
 
 

@@ -44,12 +44,12 @@ class IntegerBounds:
         return self._known[value]
 
     def _bounds(self, value: Value) -> Bounds | None:
-        whole = TYPES.get(value.dtype)
-        if whole is None:
+        type_range = TYPES.get(value.dtype)
+        if type_range is None:
             return None
         found = self.constant(value) if value.kind == "constant" else self._computed(value)
-        if found is None or found[0] < whole[0] or found[1] > whole[1]:
-            found = whole
+        if found is None or found[0] < type_range[0] or found[1] > type_range[1]:
+            found = type_range
         indexed = _indexed(value)
         if indexed is not None:
             found = max(found[0], indexed[0]), min(found[1], indexed[1])

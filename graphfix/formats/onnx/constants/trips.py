@@ -63,8 +63,8 @@ class Body:
     def run(self, given: Mapping[int, Array]) -> dict[int, Array] | None:
         """Return a trip's results for these inputs, by position; None if a result, or the condition, is not known."""
         names = [value.name for value in self.message.input]
-        known: dict[Value, Array | None] = {self.values[names[at]]: array for at, array in given.items()}
-        evaluator = Evaluator(self.evaluator.message, self.evaluator.tensor, known)
+        arrays: dict[Value, Array | None] = {self.values[names[at]]: array for at, array in given.items()}
+        evaluator = Evaluator(self.evaluator.message, self.evaluator.tensor, arrays)
         found: dict[int, Array] = {}
         for at in {CONDITION, *given} - {NUMBER}:
             value = self.values.get(self.message.output[at - 1].name)

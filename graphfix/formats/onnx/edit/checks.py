@@ -48,14 +48,14 @@ def check(state: State, node: Node, edit: Edit) -> None:
 
 
 def _check_restate(state: State, node: Node, value: Value) -> None:
-    held = constant(value)
-    tensor = state.views.tensors.get(held) if held is not None else None
-    if held is None or tensor is None:
+    stored_constant = constant(value)
+    tensor = state.views.tensors.get(stored_constant) if stored_constant is not None else None
+    if stored_constant is None or tensor is None:
         raise Refused(f"'{value.name}' holds its numbers in an attribute that has no other shape")
-    if held.graph is not node.graph and not state.builders[held.graph].holds_initializers:
-        raise Refused(f"'{held.name}' is a constant of another scope, which holds no further one")
-    if state.views.is_cut(tensor) and sum(is_live(reader) for reader, _ in held.reads) > 1:
-        raise Refused(f"'{held.name}' has other readers, and is too big to be there twice")
+    if stored_constant.graph is not node.graph and not state.builders[stored_constant.graph].holds_initializers:
+        raise Refused(f"'{stored_constant.name}' is a constant of another scope, which holds no further one")
+    if state.views.is_cut(tensor) and sum(is_live(reader) for reader, _ in stored_constant.reads) > 1:
+        raise Refused(f"'{stored_constant.name}' has other readers, and is too big to be there twice")
 
 
 def _check_node(state: State, node: Node, edit: Fold | Evaluate | Replace | Inline) -> None:
@@ -127,8 +127,8 @@ def _check_evaluate(state: State, node: Node, used: Sequence[Value]) -> None:
 
 def _check_branch(message: NodeProto, name: str) -> None:
     """Refuse where the branch is not there, or has another number of results than the node."""
-    held = next((attribute for attribute in message.attribute if attribute.name == name), None)
-    if held is None or held.type != AttributeProto.GRAPH or held.ref_attr_name:
+    body_attribute = next((attribute for attribute in message.attribute if attribute.name == name), None)
+    if body_attribute is None or body_attribute.type != AttributeProto.GRAPH or body_attribute.ref_attr_name:
         raise Refused(f"it has no body {name}")
-    if len(held.g.output) != len(message.output) or held.g.input:
-        raise Refused(f"its {name} returns {len(held.g.output)} results, the node {len(message.output)}")
+    if len(body_attribute.g.output) != len(message.output) or body_attribute.g.input:
+        raise Refused(f"its {name} returns {len(body_attribute.g.output)} results, the node {len(message.output)}")

@@ -28,8 +28,8 @@ def _is_removable(state: State, node: Node) -> bool:
     """Return whether a node whose results nobody reads is not removed yet, and has no body."""
     if node.index in state.builders[node.graph].order.gone:
         return False
-    held = state.message(node).attribute if node.index >= 0 else ()
-    return not any(attribute.HasField("g") or attribute.graphs for attribute in held)
+    attributes = state.message(node).attribute if node.index >= 0 else ()
+    return not any(attribute.HasField("g") or attribute.graphs for attribute in attributes)
 
 
 def share_payloads(state: State, builder: NodeBuilder, is_cut: Callable[[TensorProto], bool]) -> None:

@@ -92,10 +92,10 @@ class DequantizedConstants:
 
     def digest(self, tensor: TensorProto) -> bytes | None:
         """Return the digest of a tensor's elements, None where they can't be read; read once, whatever its dims."""
-        known = self._digests.get(id(tensor))
-        if known is None:
-            known = self._digests[id(tensor)] = tensor, digest_of(self.views, tensor)
-        return known[1]
+        memo = self._digests.get(id(tensor))
+        if memo is None:
+            memo = self._digests[id(tensor)] = tensor, digest_of(self.views, tensor)
+        return memo[1]
 
     def _enter(self, place: int) -> None:
         """Enter a node as it is now, in the place of what it was."""

@@ -107,10 +107,10 @@ class _Move:
         holder = self.holder
         if not isinstance(holder, GraphProto):
             return
-        known = {info.name for info in (*holder.value_info, *holder.output)}
+        declared_names = {info.name for info in (*holder.value_info, *holder.output)}
         for info in body.value_info:
             info.name = self.names.get(info.name, info.name)
-            if info.name not in known:
+            if info.name not in declared_names:
                 holder.value_info.add().CopyFrom(info)
         noted = {note.tensor_name for note in holder.quantization_annotation}
         for note in body.quantization_annotation:

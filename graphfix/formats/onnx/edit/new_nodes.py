@@ -225,8 +225,8 @@ class NodeBuilder:
     def tensor(self, value: Value) -> TensorProto | None:
         """The tensor of a constant that was made here."""
         node = value.producer
-        held = self.initializers.get(value) if node is None else node.attributes.get("value")
-        return held if isinstance(held, TensorProto) else None
+        tensor = self.initializers.get(value) if node is None else node.attributes.get("value")
+        return tensor if isinstance(tensor, TensorProto) else None
 
     def lifted(self, value: Value, axes: tuple[int, ...], reader: int) -> Value:
         """Unit axes by a node: Reshape where the shape is static and not empty, Unsqueeze otherwise."""

@@ -59,8 +59,8 @@ def _evaluate(state: State, node: Node) -> Node:
         if not builder.holds_initializers or value in node.graph.outputs:
             return _as_constant(state, node, value, tensor)
         new = state.renew(value, replace(value, kind="constant", place=None))
-        held = builder.keep(new, tensor)
-        state.views.tensors[new] = held
+        kept_value = builder.keep(new, tensor)
+        state.views.tensors[new] = kept_value
     state.remove(node.graph.at(node.index))
     return node.graph.at(node.index)
 

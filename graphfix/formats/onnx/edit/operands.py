@@ -85,9 +85,9 @@ def _lift_constant(
     copy.CopyFrom(tensor)
     copy.dims[:] = shape.numbers
     made = home.constant(f"{value.name}_lifted", copy, shape, value.dtype, reader.index)
-    held = home.tensor(made)
-    if held is not None:
-        state.views.tensors[made] = held
+    stored_tensor = home.tensor(made)
+    if stored_tensor is not None:
+        state.views.tensors[made] = stored_tensor
     home.order.made[key] = made
     home.copies[made] = (value, axes)
     return made
@@ -167,9 +167,9 @@ def restate(state: State, value: Value, to: Shape, reader: Node) -> Value:
         state.views.tensors[new] = state.views.tensors.pop(value)
         return new
     made = home.constant(f"{value.name}_restated", _restated(state, tensor, to), to, value.dtype, reader.index)
-    held = home.tensor(made)
-    if held is not None:
-        state.views.tensors[made] = held
+    stored_tensor = home.tensor(made)
+    if stored_tensor is not None:
+        state.views.tensors[made] = stored_tensor
     home.order.made[key] = made
     return made
 
@@ -179,14 +179,14 @@ def _dequantized_already(state: State, node: Node, to: Shape, reader: Node) -> V
     tensor = state.views.tensors.get(node.operand(0))
     if tensor is None or state.views.is_cut(tensor):
         return None
-    known = state.constants_of(reader.graph)
+    constants = state.constants_of(reader.graph)
 
     def digest() -> bytes | None:
         if prod(tensor.dims) == prod(to.numbers):
-            return known.digest(tensor)
+            return constants.digest(tensor)
         return digest_of(state.views, _restated(state, tensor, to))
 
-    return known.first(node, tensor.data_type, to.numbers, digest, reader.index)
+    return constants.first(node, tensor.data_type, to.numbers, digest, reader.index)
 
 
 def _restated(state: State, tensor: TensorProto, to: Shape) -> TensorProto:

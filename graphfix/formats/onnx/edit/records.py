@@ -123,8 +123,8 @@ def value_info_head(size: int, declared: str) -> str:
 
     `size` is that of the name as `encoded`.
     """
-    named = f"{VALUE_NAME}{SIZES[size]}"
-    return f"{VALUE_INFO}{SIZES[len(named) + size + len(declared)]}{named}"
+    head = f"{VALUE_NAME}{SIZES[size]}"
+    return f"{VALUE_INFO}{SIZES[len(head) + size + len(declared)]}{head}"
 
 
 def write(

@@ -121,11 +121,11 @@ def _value_infos(values: Sequence[Value], equal: Container[str]) -> bytes:
     for value in values:
         name = value.name if value.name.isascii() else encoded(value.name)
         key = len(name), value.dtype, id(value.shape)
-        known = around.get(key)
-        if known is None:
+        value_infos = around.get(key)
+        if value_infos is None:
             declared = text_of(ValueInfoProto(type=_declared_type(value, equal)).SerializeToString())
-            known = around[key] = value_info_head(len(name), declared), declared
-        new += (known[0], name, known[1])
+            value_infos = around[key] = value_info_head(len(name), declared), declared
+        new += (value_infos[0], name, value_infos[1])
     return bytes_of("".join(new))
 
 

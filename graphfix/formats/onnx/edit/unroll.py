@@ -25,7 +25,14 @@ KNOWN_DOMAINS: Final = frozenset({"", "ai.onnx", "ai.onnx.ml"})
 
 def check_loop(node: NodeProto, trips: int) -> None:
     """Raise Refused where the trips of a Loop can't take its place."""
-    body = next((held.g for held in node.attribute if held.name == "body" and held.type == AttributeProto.GRAPH), None)
+    body = next(
+        (
+            attribute.g
+            for attribute in node.attribute
+            if attribute.name == "body" and attribute.type == AttributeProto.GRAPH
+        ),
+        None,
+    )
     if body is None:
         raise Refused("it has no body")
     ahead = LOOP_OPERANDS if node.op_type == "Loop" else 0
@@ -45,12 +52,12 @@ def check_loop(node: NodeProto, trips: int) -> None:
 
 def scanned(node: NodeProto) -> int:
     """How many of the operands, the last ones, a Scan reads part by part."""
-    return next((held.i for held in node.attribute if held.name == "num_scan_inputs"), 0)
+    return next((attribute.i for attribute in node.attribute if attribute.name == "num_scan_inputs"), 0)
 
 
 def each_number(node: NodeProto, name: str, count: int) -> list[int]:
     """An attribute that has a number for each of so many values, 0 where it is not given."""
-    given = next((list(held.ints) for held in node.attribute if held.name == name), [])
+    given = next((list(attribute.ints) for attribute in node.attribute if attribute.name == name), [])
     return given if len(given) == count else [0] * count
 
 
@@ -70,7 +77,7 @@ def unrolled(
     rename: Callable[[Iterable[NodeProto], dict[str, str]], None],
 ) -> GraphProto:
     """Return the trips of a Loop as a body that returns the results that are wanted. Every new name is `fresh`."""
-    body = next(held.g for held in node.attribute if held.name == "body")
+    body = next(attribute.g for attribute in node.attribute if attribute.name == "body")
     unrolling = _Unrolling(body, fresh, rename)
     count, scans = scanned(node), node.op_type == "Scan"
     states = list(node.input[: len(node.input) - count] if scans else node.input[LOOP_OPERANDS:])
@@ -85,16 +92,16 @@ def unrolled(
         for stack, name in zip(stacks, stacked, strict=True):
             stack.append(name)
     axes, backwards = (each_number(node, f"scan_output_{what}", len(stacks)) for what in ("axes", "directions"))
-    whole = unrolling.whole
+    result_graph = unrolling.result_graph
     for at, result in enumerate(node.output):
         if result in wanted and at < len(states):
-            whole.output.add(name=states[at])
+            result_graph.output.add(name=states[at])
         elif result in wanted:
             place = at - len(states)
             parts = stacks[place][::-1] if backwards[place] else stacks[place]
-            whole.output.add(name=unrolling.stacked(parts, version, axes[place]))
-    _prune(whole)
-    return whole
+            result_graph.output.add(name=unrolling.stacked(parts, version, axes[place]))
+    _prune(result_graph)
+    return result_graph
 
 
 @dataclass(slots=True)
@@ -104,15 +111,15 @@ class _Unrolling:
     body: GraphProto
     fresh: Callable[[str], str]
     rename: Callable[[Iterable[NodeProto], dict[str, str]], None]
-    whole: GraphProto = field(default_factory=GraphProto)
+    result_graph: GraphProto = field(default_factory=GraphProto)
     made: set[str] = field(default_factory=set)
     """What the body's nodes make anew in each trip."""
 
     def __post_init__(self) -> None:
         """Take over what all trips read: the constants."""
-        self.whole.name = self.body.name
-        self.whole.initializer.extend(self.body.initializer)
-        self.whole.node.extend(node for node in self.body.node if node.op_type == "Constant")
+        self.result_graph.name = self.body.name
+        self.result_graph.initializer.extend(self.body.initializer)
+        self.result_graph.node.extend(node for node in self.body.node if node.op_type == "Constant")
         self.made = {name for node in self.body.node if node.op_type != "Constant" for name in node.output if name}
 
     def trip(self, number: int, condition: str, states: Sequence[str]) -> list[str]:
@@ -132,7 +139,7 @@ class _Unrolling:
             part = self.fresh(name)
             taken = NodeProto(op_type="Gather", input=[name, index], output=[part], name=self.fresh(part))
             taken.attribute.append(attribute_of("axis", axis))
-            self.whole.node.append(taken)
+            self.result_graph.node.append(taken)
             parts.append(part)
         return self._copied(number, [*states, *parts])
 
@@ -146,7 +153,7 @@ class _Unrolling:
             if node.name:
                 node.name = self.fresh(node.name)
         self.rename(nodes, names)
-        self.whole.node.extend(nodes)
+        self.result_graph.node.extend(nodes)
         return [names.get(value.name, value.name) for value in self.body.output]
 
     def _constant(self, stem: str, number: int, kind: int, dims: Sequence[object] | None) -> str:
@@ -154,7 +161,7 @@ class _Unrolling:
         from onnx.helper import make_tensor  # few loops are unrolled
 
         name = self.fresh(stem)
-        self.whole.initializer.append(make_tensor(name, kind, [1] * len(dims or ()), [number]))
+        self.result_graph.initializer.append(make_tensor(name, kind, [1] * len(dims or ()), [number]))
         return name
 
     def stacked(self, parts: Sequence[str], version: int, axis: int) -> str:
@@ -172,7 +179,7 @@ class _Unrolling:
         joined = NodeProto(op_type="Concat", input=names, output=[name], attribute=[attribute_of("axis", axis)])
         for row in (*rows, joined):
             row.name = self.fresh(row.output[0])
-        self.whole.node.extend([*rows, joined])
+        self.result_graph.node.extend([*rows, joined])
         return name
 
 

@@ -51,8 +51,8 @@ def held_by(attribute: AttributeProto) -> tuple[Any, ...] | None:
     read = READ.get(attribute.type)
     if read is None or attribute.ref_attr_name:
         return None
-    held = read(attribute)
-    return held if isinstance(held, tuple) else (held,)
+    attribute_value = read(attribute)
+    return attribute_value if isinstance(attribute_value, tuple) else (attribute_value,)
 
 
 def attributes_of(step: Step) -> dict[str, object]:

@@ -100,12 +100,12 @@ class Container:
         names = copied_names(self.locations, out.name)
         return {location: out.parent / names[location] for location in locations}
 
-    def save(self, out: Path, *, changed: bool = True, named: str = "") -> Sequence[Path]:
+    def save(self, out: Path, *, changed: bool = True, final_name: str = "") -> Sequence[Path]:
         """Write the model, with `changed=False` a verbatim copy of what was read; return the data files made.
 
         A file at `out`, be it the one that was read, is replaced when all is written; on any failure nothing
         is left. Where `out` is in the model's folder external data is not opened, else each data file is copied into
-        the folder of `out` and called after it (`copied_names`), or after `named`: the name that `out` gets later.
+        the folder of `out` and called after it (`copied_names`), or after `final_name`: the name that `out` gets later.
 
         Raises GraphfixError where the system refuses (no room, no permission), the source was changed
         since it was read, or a data file would be replaced.
@@ -114,12 +114,12 @@ class Container:
         serialized = self._serialized()
         with staged(out) as staging:
             refuse_name(out)
-            names = self._place_external(out.with_name(named or out.name), staging)
+            names = self._place_external(out.with_name(final_name or out.name), staging)
             if any(old != new for old, new in names.items()):
                 serialized, changed = self._renamed(names), True
             pieces = self._pieces(serialized) if changed else [(0, len(self.source.data))]
             staging.write(out, self.source, pieces)
-        return staging.placed
+        return staging.placed_files
 
     def _place_external(self, out: Path, staging: Staging) -> Mapping[str, str]:
         """Stage the data files that the new model needs; return a mapping from old to new locations."""
@@ -154,19 +154,19 @@ class Container:
         """
         from onnx.numpy_helper import to_array  # few models ask for an array
 
-        whole = TensorProto()
-        whole.CopyFrom(tensor)
+        tensor_with_data = TensorProto()
+        tensor_with_data.CopyFrom(tensor)
         try:
             cut = self.cut(tensor)
             if cut is not None:
-                whole.MergeFromString(b"".join(bytes(self.source.read(*span)) for span in cut.records))
-                whole.raw_data = whole.raw_data if cut.raw is not None else b""
-            if whole.data_location == TensorProto.EXTERNAL:
+                tensor_with_data.MergeFromString(b"".join(bytes(self.source.read(*span)) for span in cut.records))
+                tensor_with_data.raw_data = tensor_with_data.raw_data if cut.raw is not None else b""
+            if tensor_with_data.data_location == TensorProto.EXTERNAL:
                 if self.home is None:
                     return None
-                whole.raw_data = payload(tensor, self.home)
-                whole.data_location = TensorProto.DEFAULT
-            return to_array(whole)
+                tensor_with_data.raw_data = payload(tensor, self.home)
+                tensor_with_data.data_location = TensorProto.DEFAULT
+            return to_array(tensor_with_data)
         except (DecodeError, GraphfixError, OSError, TypeError, ValueError):
             return None
 

@@ -106,9 +106,11 @@ def steps(nodes: Sequence[NodeProto]) -> Steps:
     # A message that is asked for a list that it does not have keeps 350 bytes for the answer: let it go.
     bare = [not node.attribute for node in nodes]
     messages = list(nodes)
-    known: dict[Operator, Operator] = {}  # one pair for each operator: few are distinct
+    seen_operators: dict[Operator, Operator] = {}  # one pair for each operator: few are distinct
     operators = [
-        known.setdefault(operator := (standard(domain) if (domain := node.domain) else "", node.op_type), operator)
+        seen_operators.setdefault(
+            operator := (standard(domain) if (domain := node.domain) else "", node.op_type), operator
+        )
         for node in messages
     ]
     names = [node.name for node in messages]
@@ -156,8 +158,8 @@ def holds_initializers(holder: Holder, ir_version: int) -> TypeGuard[GraphProto]
 def body_of(node: NodeProto, attribute: str) -> GraphProto:
     """Return the body that an attribute holds, `name` or `name[at]`."""
     name, _, at = attribute.partition("[")
-    held = next(candidate for candidate in node.attribute if candidate.name == name)
-    body: GraphProto = held.graphs[int(at[:-1])] if at else held.g
+    body_attribute = next(candidate for candidate in node.attribute if candidate.name == name)
+    body: GraphProto = body_attribute.graphs[int(at[:-1])] if at else body_attribute.g
     return body
 
 

@@ -65,8 +65,8 @@ class Cutter:
     def skeleton(self) -> bytes:
         """Put a marker in place of each payload of at least THRESHOLD bytes. Raises MalformedError."""
         data = self.source.data
-        whole = self._shrink(MODEL, 0, len(data), 0)
-        return bytes(data) if whole is None else whole
+        spans = self._shrink(MODEL, 0, len(data), 0)
+        return bytes(data) if spans is None else spans
 
     def _shrink(self, kind: str, start: int, end: int, depth: int) -> bytes | None:
         """Serialize the message without its big payloads; None where it has none."""
@@ -169,10 +169,10 @@ class Weaver:
         return encode(tag) + encode(inside), inner, inside
 
     def _payload(self, body: int, stop: int) -> tuple[bytes, Sequence[Piece], int]:
-        held = bytes(self.blob[body:stop])
-        cut = cut_of(held, self.nonce, self.cuts)
+        payload = bytes(self.blob[body:stop])
+        cut = cut_of(payload, self.nonce, self.cuts)
         if cut is None:
-            return encode(RAW) + encode(stop - body), [held], stop - body
+            return encode(RAW) + encode(stop - body), [payload], stop - body
         return b"", cut.records, cut.size
 
     def _marked(self, body: int, stop: int) -> bool:

@@ -88,7 +88,9 @@ def analyse(
         for name, dims in dims_of.items()
     }
     stored = StoredNames.of(dims_of, main.claims) if stored is None else stored
-    hypotheses = Hypotheses.over(stored, forward.terms, {name: known.shape for name, known in inputs.items()})
+    hypotheses = Hypotheses.over(
+        stored, forward.terms, {name: input_value.shape for name, input_value in inputs.items()}
+    )
     forward.hypotheses = hypotheses if trust is not False else None
     forward.read(main, inputs)
     functions = _functions(main, forward)
@@ -194,9 +196,9 @@ def _input_shape(shapes: Sequence[Shape | None], term: str) -> Shape:
     shape = agreed(shapes)
     if shape is None:
         return Shape(None, (term,))
-    named = (Dim((f"{term}.{axis}",)) for axis in range(shape.rank))
+    sizes = (Dim((f"{term}.{axis}",)) for axis in range(shape.rank))
     return Shape(
         tuple(
-            size if isinstance(size, int) or size.parts else name for size, name in zip(shape.dims, named, strict=True)
+            size if isinstance(size, int) or size.parts else name for size, name in zip(shape.dims, sizes, strict=True)
         )
     )

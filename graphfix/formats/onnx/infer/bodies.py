@@ -37,7 +37,7 @@ class Carried:
     changed: set[int] = field(default_factory=set)
     rank_changes: bool = False
 
-    def known(self, body: GraphScope) -> Known:
+    def entering_value(self, body: GraphScope) -> Known:
         """What is known of it in every iteration."""
         return Known(self.inside(body), self.dtype, leans=self.leans)
 
@@ -172,7 +172,7 @@ def scan(scope: GraphScope, step: Step, call: Call, body: GraphScope, read: Read
             length = dims[at]
     _iterate(body, carried, fixed, read, budget)
     places = call.list("scan_output_axes") or (0,) * (len(returned) - count)
-    entering = [*(value.entered for value in carried), *(known.shape for known in fixed.values())]
+    entering = [*(value.entered for value in carried), *(fixed_value.shape for fixed_value in fixed.values())]
     names_outside = _names_of(entering if _is_positive(length) else ())
     shapes = [body.shape(name).axes for name in returned[count:]]
     stacked = [_stacked(axes, length, at, names_outside) for axes, at in zip(shapes, places, strict=False)]
@@ -206,7 +206,7 @@ def _iterate(
         if not left or not budget.allows(len(body.steps)):
             for value in carried:
                 value.rank_changes = True
-        read(body, {**fixed, **{value.name: value.known(body) for value in carried}})
+        read(body, {**fixed, **{value.name: value.entering_value(body) for value in carried}})
         widened = [value.widen(body) for value in carried]
         if not any(widened):
             return

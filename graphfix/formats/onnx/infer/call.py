@@ -64,7 +64,7 @@ class Call:
         """Return the operand's element type, 0 where it is absent or not known."""
         return self.scope.dtype(self.inputs[index]) if self.has(index) else 0
 
-    def whole(self, index: int) -> bool:
+    def is_integer(self, index: int) -> bool:
         """Return whether the operand's elements are known to be int64 or int32."""
         return self.dtype(index) in INTEGERS
 

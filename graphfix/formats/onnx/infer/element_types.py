@@ -47,12 +47,12 @@ ZERO_POINT = 2
 @cache
 def _schema(op: str, domain: str, version: int) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
     """What the schema says: a rule a result (the last one's for all that follow), and each operand's type variable."""
-    known = schema(op, domain, version)
-    if known is None:
+    operator_schema = schema(op, domain, version)
+    if operator_schema is None:
         return (), ()
     rules: list[Rule] = []
-    variables = tuple([given.variable for given in known.inputs])
-    for result in known.outputs:
+    variables = tuple([given.variable for given in operator_schema.inputs])
+    for result in operator_schema.outputs:
         only = _CODES.get(result.types[0], 0) if len(result.types) == 1 else 0
         like = tuple(at for at, variable in enumerate(variables) if variable == result.variable)
         rules.append((only, like))

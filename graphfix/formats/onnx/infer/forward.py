@@ -45,11 +45,11 @@ class PlainNodes:
 
     def find(self, scope: GraphScope, step: Step, alike: Alike) -> PlainAnswer:
         """Return the answer for a node, and enter it into `alike`, where other nodes of the scope look it up."""
-        held = [scope.type_of(name) for name in step.inputs]
-        look = (step.operator, len(step.outputs), *held)
+        input_values = [scope.type_of(name) for name in step.inputs]
+        look = (step.operator, len(step.outputs), *input_values)
         found = alike.get(look)
         if found is None:
-            types = [(None if known is ABSENT else known.shape, known.dtype) for known in held]
+            types = [(None if value is ABSENT else value.shape, value.dtype) for value in input_values]
             question = (step.operator, scope.versions.get(step.domain, 1), len(step.outputs), *types)
             found = alike[look] = self._known.get(question) or self._answered(scope, step, question)
         return found
@@ -57,8 +57,8 @@ class PlainNodes:
     def _answered(self, scope: GraphScope, step: Step, question: object) -> PlainAnswer:
         """Compute and keep the answer to a question."""
         answer = self.answer(scope, step)
-        known = self._known[question] = answer, _only_result(step, answer)
-        return known
+        answer_entry = self._known[question] = answer, _only_result(step, answer)
+        return answer_entry
 
 
 def _only_result(step: Step, answer: Answer) -> TensorType | None:
@@ -100,9 +100,9 @@ class ForwardPass:
             self.calls.budget.read(len(scope.steps))
         scope.terms, scope.assumes = self.terms, self.assumes
         overridable = self._constants(scope)
-        for name, known in inputs.items():
+        for name, input_value in inputs.items():
             if name not in scope.tensors:
-                self._input(scope, name, known, overridable.get(name, 0))
+                self._input(scope, name, input_value, overridable.get(name, 0))
         for value in scope.graph.input if scope.graph is not None else ():
             name = value.name
             if name not in scope.types:
@@ -132,11 +132,11 @@ class ForwardPass:
             scope.types[name] = TensorType(Shape(tuple(sparse.dims)), sparse.values.data_type)
         return overridden
 
-    def _input(self, scope: GraphScope, name: str, known: Known, held: int) -> None:
-        self._enter(scope, name, known.shape, known.dtype or held)
-        if known.elements is not None:
-            scope.elements[name] = known.elements
-        if known.leans:
+    def _input(self, scope: GraphScope, name: str, value: Known, stored_type: int) -> None:
+        self._enter(scope, name, value.shape, value.dtype or stored_type)
+        if value.elements is not None:
+            scope.elements[name] = value.elements
+        if value.leans:
             scope.leaning.add(name)
 
     # --- nodes --------------------------------------------------------------------------------------------------------
@@ -174,9 +174,9 @@ class ForwardPass:
         """Return the shapes and element types of the results of a node without bodies, by the rules."""
         call = call or self._asked(scope, step, message)
         version = scope.versions.get(step.domain, 1)
-        held = [scope.dtype(name) if name else 0 for name in step.inputs]
+        types = [scope.dtype(name) if name else 0 for name in step.inputs]
         node = None if step.bare else message
-        codes = element_types.of_results(step.op, step.domain, version, held, node)
+        codes = element_types.of_results(step.op, step.domain, version, types, node)
         rule = registry.shape_rule(step.domain, step.op, call.row)
         try:
             return () if rule is None else rule(call), codes
@@ -187,8 +187,10 @@ class ForwardPass:
     def _asked(scope: GraphScope, step: Step, node: NodeProto | None) -> Call:
         version = scope.versions.get(step.domain, 1)
         row = operators.row(step.domain, step.op, version)
-        held = {} if node is None or step.bare else attributes_of(step) if node is step.message else attributes(node)
-        return Call(scope, row, step.op, version, step.inputs, len(step.outputs), held)
+        attribute_map = (
+            {} if node is None or step.bare else attributes_of(step) if node is step.message else attributes(node)
+        )
+        return Call(scope, row, step.op, version, step.inputs, len(step.outputs), attribute_map)
 
     def _results(
         self,
@@ -227,18 +229,18 @@ class ForwardPass:
                 return
             code = _CONSTANTS.get(attribute.name)
             if code is not None:
-                held = held_by(attribute)
-                if held is None:
+                attribute_value = held_by(attribute)
+                if attribute_value is None:
                     break
-                self._enter(scope, name, Shape((len(held),) if attribute.name.endswith("s") else ()), code)
-                if code == TensorProto.INT64 and all(isinstance(each, int) for each in held):
-                    scope.elements[name] = held
+                self._enter(scope, name, Shape((len(attribute_value),) if attribute.name.endswith("s") else ()), code)
+                if code == TensorProto.INT64 and all(isinstance(each, int) for each in attribute_value):
+                    scope.elements[name] = attribute_value
                 return
         self._enter(scope, name, None, 0)
 
     def _call(self, scope: GraphScope, step: Step) -> None:
         found = self.calls.results(self.read, scope, step.message)
-        self._results(scope, step, ([known.shape for known in found], [known.dtype for known in found]))
+        self._results(scope, step, ([value.shape for value in found], [known.dtype for known in found]))
         for name, known in zip(step.outputs, found, strict=False):
             if name and known.elements is not None:
                 scope.elements[name] = known.elements

@@ -57,7 +57,9 @@ class Calls:
             return ()
         bindings = bound(self.functions[key], [(scope, node)])
         given = [_given(scope, name) for name in node.input]
-        attributes = tuple([None if held is None else held.SerializeToString() for held in bindings.values()])
+        attributes = tuple(
+            [None if attribute is None else attribute.SerializeToString() for attribute in bindings.values()]
+        )
         question = (key, attributes, tuple(given))
         found = self._returned.get(question)
         if found is None:
@@ -106,8 +108,8 @@ def _outside(inner: GraphScope, name: str, path: str) -> Known:
     outer = None if shape.axes is None else Shape(tuple([_renamed(size, own) for size in shape.axes]))
     if outer is None and shape.parts and not any(own in part for part in shape.parts):
         outer = shape
-    held = None if elements is None else tuple([_renamed(size, own) for size in elements])
-    return Known(outer, inner.dtype(name), held)
+    renamed = None if elements is None else tuple([_renamed(size, own) for size in elements])
+    return Known(outer, inner.dtype(name), renamed)
 
 
 def _renamed(size: Size, own: str) -> Size:
@@ -134,8 +136,8 @@ def _attribute(scope: GraphScope, node: NodeProto, name: str, default: Attribute
     if given is None:
         return default
     if not given.ref_attr_name:
-        held: AttributeProto = given
-        return held
+        bound_attribute: AttributeProto = given
+        return bound_attribute
     outer = scope.bound(given.ref_attr_name)
     if outer is None:
         return None

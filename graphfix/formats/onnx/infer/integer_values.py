@@ -37,9 +37,9 @@ def enter(scope: GraphScope, name: str, tensor: TensorProto) -> None:
         return
     if tensor.data_location == TensorProto.EXTERNAL:
         return
-    held = elements_of(tensor)
-    if all(isinstance(each, int) or each.is_integer() for each in held):
-        scope.elements[name] = tuple(map(int, held))
+    elements = elements_of(tensor)
+    if all(isinstance(each, int) or each.is_integer() for each in elements):
+        scope.elements[name] = tuple(map(int, elements))
 
 
 def follow(call: Call, op: str, result: str) -> None:
@@ -55,8 +55,8 @@ def follow(call: Call, op: str, result: str) -> None:
     elements = RULES[op](call, result)
     if elements is None or len(elements) > LIMIT:
         return
-    known = [size for size in dims if isinstance(size, int)]
-    if prod(known) == len(elements) if len(known) == len(dims) else len(dims) == 1:
+    numbers = [size for size in dims if isinstance(size, int)]
+    if prod(numbers) == len(elements) if len(numbers) == len(dims) else len(dims) == 1:
         scope.elements[result] = tuple([_within(call.terms, element, bits) for element in elements])
 
 

@@ -133,17 +133,17 @@ class GraphScope:
 
     def own_shape(self, name: str) -> Shape | None:
         """Return the shape of a value of this graph, None where it has none of that name."""
-        known = self.types.get(name)
-        return known.shape if known is not None else None
+        own_type = self.types.get(name)
+        return own_type.shape if own_type is not None else None
 
     def type_of(self, name: str) -> TensorType:
         """Return what is known of an operand."""
         if not name:
             return ABSENT
         at = self.find(name)
-        known = at.types[name] if at is not None else None
-        if at is not None and known is not None and (known.dtype or at.outer is None):
-            return known
+        value_type = at.types[name] if at is not None else None
+        if at is not None and value_type is not None and (value_type.dtype or at.outer is None):
+            return value_type
         return TensorType(self.shape(name), self.dtype(name))
 
     def vector(self, name: str) -> tuple[Size, ...] | None:
@@ -219,9 +219,9 @@ class GraphScope:
         """Return the element type of a visible value, 0 where it is not known."""
         at: GraphScope | None = self
         while at is not None:
-            known = at.types.get(name)
-            if known is not None and known.dtype:
-                return known.dtype
+            value_type = at.types.get(name)
+            if value_type is not None and value_type.dtype:
+                return value_type.dtype
             at = at.outer
         return 0
 
@@ -296,8 +296,8 @@ def unknown_name(name: str, axis: int) -> str:
 
 def agreed(shapes: Sequence[Shape | None]) -> Shape | None:
     """Return what all shapes have, None where their ranks differ or one is not known: [2,N], [2,M] -> [2,?]."""
-    known = [shape for shape in shapes if shape is not None and shape.axes is not None]
-    if len(known) != len(shapes) or len({shape.rank for shape in known}) != 1:
+    ranked_shapes = [shape for shape in shapes if shape is not None and shape.axes is not None]
+    if len(ranked_shapes) != len(shapes) or len({shape.rank for shape in ranked_shapes}) != 1:
         return None
-    columns = zip(*(shape.dims for shape in known), strict=True)
+    columns = zip(*(shape.dims for shape in ranked_shapes), strict=True)
     return Shape(tuple(column[0] if all(same(column[0], other) for other in column) else UNKNOWN for column in columns))

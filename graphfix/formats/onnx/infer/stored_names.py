@@ -128,8 +128,8 @@ class Hypotheses:
     def shape(self, name: str, stored: Dims) -> Sequence[Size]:
         """Believe the stored shape of a result of an operator without a rule; return it with unparsed sizes unknown."""
         sizes = [self.size(text) for text in stored]
-        known = [None if size is None else str(text) for text, size in zip(stored, sizes, strict=True)]
-        self.shapes[name] = tuple(known)
+        known_sizes = [None if size is None else str(text) for text, size in zip(stored, sizes, strict=True)]
+        self.shapes[name] = tuple(known_sizes)
         return [Dim() if size is None else size for size in sizes]
 
     def varies(self, computed: Size, stored: int) -> bool:

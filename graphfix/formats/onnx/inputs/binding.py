@@ -47,12 +47,12 @@ def bind(
     for what contradicts the file.
     """
     proto, where = container.proto, str(container.path or "the model")
-    known = _free(proto.graph)
+    free_names = _free(proto.graph)
     inputs = {value.name: value for value in _free_inputs(proto.graph)}
     for name in dims:
-        if name not in known:
+        if name not in free_names:
             why = axis_fault(name, {each: declared(value) for each, value in inputs.items()})
-            why = why or no_dim(name, known)
+            why = why or no_dim(name, free_names)
             raise GraphfixError(f"{where}: --dim {name}: {why}")
     before = [value.SerializeToString() for value in proto.graph.input]
     bound = {name: size for name, size in dims.items() if isinstance(size, int)}
@@ -105,8 +105,8 @@ def located(container: Container, same: Same) -> list[list[Member]]:
         for axis, size in enumerate(declared(value) or ()):
             if isinstance(size, str):
                 places.setdefault(size, f"{value.name}[{axis}]")
-    known = {*places, *(f"{value.name}[{axis}]" for value, axis in _axes(container.proto.graph))}
-    listed = [[member(text, known) for text in members] for members in same]
+    labels = {*places, *(f"{value.name}[{axis}]" for value, axis in _axes(container.proto.graph))}
+    listed = [[member(text, labels) for text in members] for members in same]
     return [
         [places.get(at, at) if isinstance(at, str) else tuple(places.get(part, part) for part in at) for at in members]
         for members in listed
@@ -150,9 +150,9 @@ def _size_of(where: str, inputs: Mapping[str, ValueInfoProto], symbols: Sequence
     """Return the declared size of an input's axis: a number, a symbol, or its own label. Raises GraphfixError."""
     at = place(text)
     if at is None or at[0] not in inputs:
-        known = f"inputs: {', '.join(inputs) or 'none'}; symbols: {', '.join(symbols) or 'none'}"
+        choices = f"inputs: {', '.join(inputs) or 'none'}; symbols: {', '.join(symbols) or 'none'}"
         raise GraphfixError(
-            f"{where}: --same {text}: neither an axis of an input, such as ids[0], nor a symbol; {known}"
+            f"{where}: --same {text}: neither an axis of an input, such as ids[0], nor a symbol; {choices}"
         )
     name, axis = at
     dims = declared(inputs[name])

@@ -22,14 +22,14 @@ from graphfix.results.onnx_messages import ModelProto, TensorProto, ValueInfoPro
 def shapes_of(container: Container, values: Mapping[str, InputValue]) -> dict[str, list[int]]:
     """Return the shape of each value whose input has a free size. Raises GraphfixError if a value does not fit."""
     graph = container.proto.graph
-    held = {tensor.name for tensor in graph.initializer}
-    sizes = {value.name: declared(value) for value in graph.input if value.name not in held}
+    initializer_names = {tensor.name for tensor in graph.initializer}
+    sizes = {value.name: declared(value) for value in graph.input if value.name not in initializer_names}
     tensors = _tensors(container, values)
-    known: dict[str, int] = {}
+    known_sizes: dict[str, int] = {}
     for name, tensor in tensors.items():
         for symbol, size in zip(sizes.get(name) or (), tensor.dims, strict=False):
-            if isinstance(symbol, str) and known.setdefault(symbol, size) != size:
-                where, other = container.path or "the model", known[symbol]
+            if isinstance(symbol, str) and known_sizes.setdefault(symbol, size) != size:
+                where, other = container.path or "the model", known_sizes[symbol]
                 raise GraphfixError(
                     f"{where}: --set {name}: it gives {symbol} as {size}, another one as {other}; let them agree"
                 )
@@ -65,9 +65,9 @@ def drop(container: Container, values: Mapping[str, InputValue]) -> None:
     for name in values:
         if any(output.name == name for output in graph.output):
             raise GraphfixError(f"{where}: --drop-set-inputs: the input '{name}' is an output as well; leave it out")
-    for held in (graph.input, graph.initializer, graph.value_info):
-        for at in reversed([at for at, each in enumerate(held) if each.name in values]):
-            del held[at]
+    for records in (graph.input, graph.initializer, graph.value_info):
+        for at in reversed([at for at, each in enumerate(records) if each.name in values]):
+            del records[at]
     for at in reversed([at for at, each in enumerate(graph.sparse_initializer) if each.values.name in values]):
         del graph.sparse_initializer[at]
 
@@ -87,8 +87,8 @@ def _tensors(container: Container, values: Mapping[str, InputValue]) -> dict[str
 
 def _inputs(proto: ModelProto) -> dict[str, ValueInfoProto]:
     """Return the inputs that a caller may give, with and without a default."""
-    held = {tensor.name for tensor in proto.graph.initializer}
-    inner = set() if proto.ir_version >= INITIALIZER_ALONE_SINCE_IR else held
+    initializer_names = {tensor.name for tensor in proto.graph.initializer}
+    inner = set() if proto.ir_version >= INITIALIZER_ALONE_SINCE_IR else initializer_names
     return {value.name: value for value in proto.graph.input if value.name not in inner}
 
 
@@ -102,9 +102,9 @@ def narrow(proto: ModelProto, kept: Collection[str], fresh: Callable[[str], str]
 
     All readers of the input, in bodies too, read the result of the Cast. An input that is an output is not narrowed.
     """
-    graph, held = proto.graph, {tensor.name for tensor in proto.graph.initializer} | set(kept)
-    held |= {tensor.values.name for tensor in graph.sparse_initializer}
-    free = [value for value in graph.input if value.name not in held]
+    graph, initializer_names = proto.graph, {tensor.name for tensor in proto.graph.initializer} | set(kept)
+    initializer_names |= {tensor.values.name for tensor in graph.sparse_initializer}
+    free = [value for value in graph.input if value.name not in initializer_names]
     wide = [value for value in free if value.type.tensor_type.elem_type == TensorProto.INT64]
     if not wide:
         return []

@@ -62,7 +62,7 @@ def _check_new_values(inference: LoadInference, node: Node, edits: Sequence[Edit
     inlined = node.graph.path.startswith(FUNCTION)
     for claim in wrong.values():
         # the sizes of a call are inferred where the function is inlined
-        is_met = claim.told in made or (inlined and claim.shares and any(None in dims for dims in made))
+        is_met = claim.inferred in made or (inlined and claim.shares and any(None in dims for dims in made))
         if is_met and not claim.of_output:
             raise Refused(_shared(claim))
 
@@ -99,7 +99,7 @@ def _shapes_made(node: Node, edit: Edit) -> Iterator[Shape]:
 
 def _check_inlining(inference: LoadInference, node: Node) -> None:
     """Raise Refused where a body has a wrong shape, or values of the shape that a value around the body has wrongly."""
-    outer = {claim.told: claim for claim in inference.wrong.get(node.graph, {}).values() if not claim.of_output}
+    outer = {claim.inferred: claim for claim in inference.wrong.get(node.graph, {}).values() if not claim.of_output}
     for body in _bodies(inference, node):
         for claims in (inference.wrong, inference.hidden):
             for claim in claims.get(body, {}).values():

@@ -71,9 +71,9 @@ def _without_large_constants(proto: ModelProto) -> ModelProto:
         bare.graph.initializer.append(
             tensor if small else TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
         )
-    for named in (*bare.opset_import, *every_node(bare.graph.node)):
-        if named.domain == "ai.onnx":  # the standard set's other name, which onnx's inference does not know
-            named.domain = ""
+    for entry in (*bare.opset_import, *every_node(bare.graph.node)):
+        if entry.domain == "ai.onnx":  # the standard set's other name, which onnx's inference does not know
+            entry.domain = ""
     return bare
 
 
@@ -177,9 +177,9 @@ def _listed(model: ModelProto, doubtful: Names, symbols: Collection[str], *, inl
             dims = declared(info)
             if dims is None:
                 continue
-            told = tuple([None if isinstance(dim, str) and dim not in symbols else dim for dim in dims])
-            found.setdefault((path, info.name), set()).add(told)
+            shape = tuple([None if isinstance(dim, str) and dim not in symbols else dim for dim in dims])
+            found.setdefault((path, info.name), set()).add(shape)
             copied = _COPY.sub("", info.name)
             for function in inner.get(copied, ()) if inlines and copied != info.name else ():
-                found.setdefault((function, copied), set()).add(told)
+                found.setdefault((function, copied), set()).add(shape)
     return found

@@ -134,8 +134,8 @@ def _range(node: Node) -> bool:
 
     In a function they may be known at a call.
     """
-    known = all(_elements(node, at) is not None for at in range(3)) or node.graph.path.startswith(FUNCTION)
-    return known and not node.operand(0).dtype.startswith("int")
+    is_constant = all(_elements(node, at) is not None for at in range(3)) or node.graph.path.startswith(FUNCTION)
+    return is_constant and not node.operand(0).dtype.startswith("int")
 
 
 def _recurrence(node: Node) -> bool:

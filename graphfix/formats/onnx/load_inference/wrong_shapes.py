@@ -34,7 +34,7 @@ class Claim:
     """A shape that onnx infers of a value, and that its result does not have, or may not have."""
 
     name: str
-    told: Told
+    inferred: Told
     shape: Shape
     """The shape by the rules."""
     of_output: bool = False
@@ -43,21 +43,21 @@ class Claim:
     def __str__(self) -> str:
         """Return the clause for a report."""
         right = _notation(tuple(self.shape.json)) if self.shape.json is not None else "of unknown rank"
-        return f"onnx's inference at load takes {_notation(self.told)} for '{self.name}', which is {right}"
+        return f"onnx's inference at load takes {_notation(self.inferred)} for '{self.name}', which is {right}"
 
     @property
     def is_certain(self) -> bool:
         """Whether the result surely has another rank or another number."""
         right = self.shape.json
-        if right is None or len(right) != len(self.told):
+        if right is None or len(right) != len(self.inferred):
             return right is not None
-        pairs = zip(self.told, right, strict=True)
+        pairs = zip(self.inferred, right, strict=True)
         return any(isinstance(one, int) and isinstance(other, int) and one != other for one, other in pairs)
 
     @property
     def shares(self) -> bool:
         """Whether all sizes are inferred: onnxruntime shares no buffer of an unknown size."""
-        return None not in self.told
+        return None not in self.inferred
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -82,7 +82,7 @@ class LoadInference:
         for graph, claims in self.wrong.items():
             beside = _planned_shapes(graph, claims)
             for claim in sorted(claims.values(), key=lambda claim: claim.is_certain):
-                if any(dims != claim.shape.json for dims in beside.get(claim.told, ())):
+                if any(dims != claim.shape.json for dims in beside.get(claim.inferred, ())):
                     self.crowded[graph] = claim
 
     @property
@@ -107,9 +107,9 @@ def _planned_shapes(graph: Graph, claims: Mapping[str, Claim]) -> Mapping[Told, 
             if value is None or value in graph.outputs or value.kind == "constant":
                 continue
             claim, dims = claims.get(value.name), value.shape.json
-            told = claim.told if claim is not None else None if dims is None else tuple(dims)
-            if told is not None and None not in told:
-                found.setdefault(told, []).append(dims)
+            inferred = claim.inferred if claim is not None else None if dims is None else tuple(dims)
+            if inferred is not None and None not in inferred:
+                found.setdefault(inferred, []).append(dims)
     return found
 
 
@@ -189,11 +189,11 @@ def _closure(values: Collection[Value], flows: Collection[Flow]) -> set[Value]:
     return found
 
 
-def _claims(told: ToldShapes, reached: Sequence[Value]) -> Claims:
+def _claims(inferred_shapes: ToldShapes, reached: Sequence[Value]) -> Claims:
     """Return the inferred shapes of suspect values that contradict the rules, or that no rule confirms."""
     found: Claims = {}
     for value in reached:
-        every = told.get((value.graph.path, value.name), ())
+        every = inferred_shapes.get((value.graph.path, value.name), ())
         dims = next((dims for dims in sorted(every, key=repr) if _differs(dims, value.shape)), None)
         if dims is not None:
             of_output = value.graph.path == MAIN and value in value.graph.outputs
@@ -201,14 +201,14 @@ def _claims(told: ToldShapes, reached: Sequence[Value]) -> Claims:
     return found
 
 
-def _differs(told: Told, shape: Shape) -> bool:
+def _differs(inferred: Told, shape: Shape) -> bool:
     """Return whether an inferred shape has a rank, a number or a symbol that the right one does not have."""
     dims = shape.json
     if dims is None:
-        return any(size is not None for size in told)
-    if len(told) != len(dims):
+        return any(size is not None for size in inferred)
+    if len(inferred) != len(dims):
         return True
-    pairs = zip(told, dims, strict=True)
+    pairs = zip(inferred, dims, strict=True)
     return any(
         size not in (None, right) and not (isinstance(size, str) and isinstance(right, int)) for size, right in pairs
     )

@@ -92,5 +92,5 @@ class _Converter:
 
 
 def _since(op: str, version: int) -> int | None:
-    known = schema(op, "", version)
-    return None if known is None else known.since
+    operator_schema = schema(op, "", version)
+    return None if operator_schema is None else operator_schema.since

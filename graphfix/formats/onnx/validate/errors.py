@@ -26,10 +26,10 @@ class UnknownVersionError(GraphfixError):
 
 def place(node: NodeProto, index: int, path: str) -> str:
     """Return the graph and the node, as an error names them."""
-    return f"{path}: {named(node, index)}"
+    return f"{path}: {node_text(node, index)}"
 
 
-def named(node: NodeProto, index: int) -> str:
+def node_text(node: NodeProto, index: int) -> str:
     """Return the operator and the node's name, or `Op#index`."""
     return f"{short(node.op_type)} {shown(node.name or f'{node.op_type}#{index}')}"
 

@@ -19,7 +19,7 @@ from graphfix.formats.onnx.validate.errors import (
     UnknownVersionError,
     UnsortedError,
     check_texts,
-    named,
+    node_text,
     place,
     short,
     shown,
@@ -158,15 +158,15 @@ class _Validator:
         outer: Sequence[set[str]],
     ) -> None:
         """Check that each node reads what stands before it, and makes what no other makes."""
-        known: dict[Operator, Signature] = {}
+        signatures: dict[Operator, Signature] = {}
         messages, is_known, is_new, define = nodes.messages, own.issuperset, own.isdisjoint, own.update
         for index, (operator, _, inputs, outputs, bare) in enumerate(nodes.rows()):
-            signature = known.get(operator)
+            signature = signatures.get(operator)
             if signature is None:
                 node = messages[index]
                 _check_imported(node, index, path, versions)
                 is_own = operator in self.functions
-                signature = known[operator] = ANY if is_own else signature_of(node, index, path, versions)
+                signature = signatures[operator] = ANY if is_own else signature_of(node, index, path, versions)
             if not is_known(inputs):
                 _refuse_undefined(messages, index, path, (own, *outer))
             if len(inputs) not in signature.inputs or len(outputs) not in signature.outputs:
@@ -281,7 +281,7 @@ def _refuse_undefined(nodes: Sequence[NodeProto], index: int, path: str, visible
     try:
         TopologicalSorter(reads).prepare()
     except CycleError as error:
-        ring = " -> ".join(named(nodes[member], member) for member in error.args[1][:4])
+        ring = " -> ".join(node_text(nodes[member], member) for member in error.args[1][:4])
         raise MalformedModelError(f"{at}; the nodes form a cycle: {ring}") from None
     raise UnsortedError(f"{at}, which a later node makes: the nodes are not sorted")
 
@@ -330,7 +330,7 @@ def sort_nodes(graph: GraphProto) -> None:
     nodes = graph.node
     makers = {name: at for at, node in enumerate(nodes) for name in node.output if name}
     keys = [-1] * len(nodes)
-    placed = 0
+    placed_nodes = 0
     for first in range(len(nodes)):
         waiting = [(first, _makers(nodes[first], makers))]
         entered = {first}
@@ -343,7 +343,7 @@ def sort_nodes(graph: GraphProto) -> None:
                 continue
             waiting.pop()
             if keys[at] < 0:
-                keys[at], placed = placed, placed + 1
+                keys[at], placed_nodes = placed_nodes, placed_nodes + 1
     rearrange(nodes, keys)
 
 

@@ -54,16 +54,16 @@ ANY: Final = Signature(range(1 << 31), range(1 << 31))
 @cache
 def _schema_signature(op: str, domain: str, version: int) -> Signature:
     """Return the signature of an operator in a version of its operator set; ANY where there is no schema of it."""
-    known = schema(op, domain, version)
-    if known is None:
+    operator_schema = schema(op, domain, version)
+    if operator_schema is None:
         return ANY
     read = operators.row(domain, op, version) is not None or op in ("QuantizeLinear", "DequantizeLinear")
     return Signature(
-        known.operands,
-        known.results,
-        tuple(at for at, operand in enumerate(known.inputs) if read and operand.option == "single"),
-        {name: attribute.kind for name, attribute in known.attributes.items()},
-        frozenset(name for name, attribute in known.attributes.items() if attribute.required),
+        operator_schema.operands,
+        operator_schema.results,
+        tuple(at for at, operand in enumerate(operator_schema.inputs) if read and operand.option == "single"),
+        {name: attribute.kind for name, attribute in operator_schema.attributes.items()},
+        frozenset(name for name, attribute in operator_schema.attributes.items() if attribute.required),
     )
 
 
@@ -109,8 +109,8 @@ def attribute_fault(attribute: AttributeProto, signature: Signature) -> str | No
     if expected is not None and attribute.type not in (expected, AttributeProto.UNDEFINED):
         types = AttributeProto.AttributeType.Name(attribute.type), AttributeProto.AttributeType.Name(expected)
         return f"has the type {types[0]}, the operator asks for {types[1]}"
-    held = HELD.get(attribute.type)
-    if held is not None and not attribute.ref_attr_name and not attribute.HasField(held):
+    field_name = HELD.get(attribute.type)
+    if field_name is not None and not attribute.ref_attr_name and not attribute.HasField(field_name):
         return "is empty"
     if isinstance(attribute.ref_attr_name, bytes):
         return f"refers to the name {shown(attribute.ref_attr_name)}, which is no UTF-8"

@@ -161,14 +161,20 @@ def _check_behind(state: State, builder: NodeBuilder, value: Value, source: Valu
 
 
 def _check_restate(state: State, builder: NodeBuilder, value: Value, to: Shape) -> None:
-    held = dequantized(value) or value
-    _check_lift(state, builder, held)
-    if held is not value:
+    stored_constant = dequantized(value) or value
+    _check_lift(state, builder, stored_constant)
+    if stored_constant is not value:
         _check_insertion(state)
-    if held.scales > 1:
-        raise Refused(f"'{held.name}' has a scale for each index of an axis")
-    if held is not value and depends_on_place(held) and prod(held.shape.numbers) != prod(to.numbers):
-        raise Refused(f"the last bit of what DEQUANTIZE makes of '{held.name}' may depend on an element's place")
+    if stored_constant.scales > 1:
+        raise Refused(f"'{stored_constant.name}' has a scale for each index of an axis")
+    if (
+        stored_constant is not value
+        and depends_on_place(stored_constant)
+        and prod(stored_constant.shape.numbers) != prod(to.numbers)
+    ):
+        raise Refused(
+            f"the last bit of what DEQUANTIZE makes of '{stored_constant.name}' may depend on an element's place"
+        )
 
 
 def _check_lasting(builder: NodeBuilder, source: Value) -> None:
@@ -207,8 +213,10 @@ def _check_known(state: State, builder: NodeBuilder, node: Node) -> None:
         raise Refused("it has no result")
     if not state.is_known(node):
         raise Refused(NOT_KNOWN)
-    known = [size for size in result.shape.dims if isinstance(size, int)]  # another size is 1, or it is refused below
-    size = prod(known) * item_bytes(builder.subgraph.tensor(result).type)
+    known_sizes = [
+        size for size in result.shape.dims if isinstance(size, int)
+    ]  # another size is 1, or it is refused below
+    size = prod(known_sizes) * item_bytes(builder.subgraph.tensor(result).type)
     if node.op != DENSIFY and size > state.expand_limit:
         raise Refused(f"the constant would take {size} bytes, more than --max-expand-bytes")
     if len(state.evaluator.elements(builder.subgraph.tensors[result])) != size:

@@ -42,8 +42,8 @@ def _is_removable(state: State, node: Node) -> bool:
 
 def drop_tensors(subgraph: Subgraph) -> None:
     """Drop the new tensors that no operator names, such as a constant that was lifted first and then stretched."""
-    named = {tensor for operator in subgraph.operators for tensor in (*operator.inputs, *operator.outputs)}
-    kept = [at for at, tensor in enumerate(subgraph.tensors) if tensor.place != NEW or at in named]
+    used_tensors = {tensor for operator in subgraph.operators for tensor in (*operator.inputs, *operator.outputs)}
+    kept = [at for at, tensor in enumerate(subgraph.tensors) if tensor.place != NEW or at in used_tensors]
     if len(kept) == len(subgraph.tensors):
         return
     moved = {old: new for new, old in enumerate(kept)}
@@ -78,9 +78,9 @@ def drop_codes(container: Container) -> None:
 
 def drop_buffers(container: Container) -> None:
     """Drop the new buffers that nothing names any more."""
-    named = {tensor.buffer for subgraph in container.subgraphs for tensor in subgraph.tensors}
-    named.update(buffer for _, buffer in container.metadata)
-    kept = [at for at, buffer in enumerate(container.buffers) if buffer.data is None or at in named]
+    used_buffers = {tensor.buffer for subgraph in container.subgraphs for tensor in subgraph.tensors}
+    used_buffers.update(buffer for _, buffer in container.metadata)
+    kept = [at for at, buffer in enumerate(container.buffers) if buffer.data is None or at in used_buffers]
     if len(kept) == len(container.buffers):
         return
     moved = {old: new for new, old in enumerate(kept)}
@@ -133,9 +133,13 @@ def _state(view: SubgraphView, value: Value) -> None:
     free = declared(record)
     if sizes is None or record.signature is None or len(sizes) != len(free) or FREE not in free:
         return
-    known = [size if isinstance(size, int) and had == FREE else None for size, had in zip(sizes, free, strict=True)]
-    if all(size is None for size in known):
+    known_sizes = [
+        size if isinstance(size, int) and had == FREE else None for size, had in zip(sizes, free, strict=True)
+    ]
+    if all(size is None for size in known_sizes):
         return
-    record.shape = tuple([old if size is None else size for size, old in zip(known, record.shape, strict=True)])
-    record.signature = tuple([old if size is None else size for size, old in zip(known, record.signature, strict=True)])
+    record.shape = tuple([old if size is None else size for size, old in zip(known_sizes, record.shape, strict=True)])
+    record.signature = tuple(
+        [old if size is None else size for size, old in zip(known_sizes, record.signature, strict=True)]
+    )
     record.changed = view.record.changed = True

@@ -121,12 +121,12 @@ def inline(container: Container, decided: Sequence[Decided], idle: set[int]) -> 
     kept = len(graphs)
     while kept - 1 in idle:  # the last ones: the others keep their numbers
         kept -= 1
-    while named := [
+    while invoked := [
         at for graph in graphs[:kept] for each in graph.operators for at in bodies(container.options(each))
     ]:
-        if max(named) < kept:
+        if max(invoked) < kept:
             break
-        kept = 1 + max(named)
+        kept = 1 + max(invoked)
     del graphs[kept:]
 
 

@@ -52,9 +52,9 @@ def tiles(state: State, value: Value, to: Shape) -> bool:
 
 def tiles_lifted(state: State, value: Value, to: Shape) -> bool:
     """The same, of what is lifted to the rank of `to` first."""
-    known = to.static and value.shape.static
+    is_static = to.static and value.shape.static
     taken = state.movement is None or "TILE" in state.movement or "BROADCAST_TO" not in state.movement
-    return known and taken and value.dtype not in NOT_TILED
+    return is_static and taken and value.dtype not in NOT_TILED
 
 
 def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:

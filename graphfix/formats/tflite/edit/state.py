@@ -77,16 +77,16 @@ class State:
     """Whether an edit wrote a node whose operands are all constants; a new view then computes the node's results."""
     fixed: dict[Value, None] = field(default_factory=dict)
     """What nodes read with an operand that was stretched to stored sizes: it follows no other ones."""
-    held: dict[Graph, HeldConstants] = field(default_factory=dict)
+    constants_by_graph: dict[Graph, HeldConstants] = field(default_factory=dict)
     """The constants of each graph by what they hold: looked through once anything is asked for."""
     quantizes: bool = True
     """Whether an operand may be quantized, or held as no other is: the looks of a node do not say it."""
 
     def held_constants(self, subgraph: SubgraphView) -> HeldConstants:
         """Return the constants of a subgraph by what they hold."""
-        if subgraph.graph not in self.held:
-            self.held[subgraph.graph] = HeldConstants(subgraph, self.container.data)
-        return self.held[subgraph.graph]
+        if subgraph.graph not in self.constants_by_graph:
+            self.constants_by_graph[subgraph.graph] = HeldConstants(subgraph, self.container.data)
+        return self.constants_by_graph[subgraph.graph]
 
     def put(self, node: Node, index: int, value: Value) -> Node:
         """Let the node read `value` as operand `index`."""

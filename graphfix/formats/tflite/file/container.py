@@ -214,7 +214,7 @@ class Container:
             refuse_name(out)
             self._refuse_folder(out)
             staging.write(out, self.source, self._pieces() if changed else [(0, len(self.source.data))])
-        return staging.placed
+        return staging.placed_files
 
     def _refuse_folder(self, out: Path) -> None:
         if self.parts.external and self.path is not None and not self.path.parent.samefile(out.parent):

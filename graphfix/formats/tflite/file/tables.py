@@ -63,7 +63,7 @@ class Parts:
 
     def drop_metadata(self, name: str) -> None:
         """Remove every metadata entry of this name; its buffer stays in the file."""
-        kept = [at for at, (known, _) in enumerate(self.metadata) if known != name]
+        kept = [at for at, (entry_name, _) in enumerate(self.metadata) if entry_name != name]
         of_the_file = [at for at in kept if at < len(self.metadata_read)]
         self.metadata_places = [self.metadata_places[at] for at in of_the_file]
         self.metadata_read = [self.metadata_read[at] for at in of_the_file]
@@ -79,13 +79,13 @@ def read_parts(flat: FlatBuffer, source: Source) -> Parts:
     for place in flat.references(codes):
         parts.code_places.append(place)
         parts.codes.append(_code(flat, place))
-    held, last = 0, 0
+    payload_start, last = 0, 0
     for place in flat.references(buffers):
         # Each stands beside its payload: on separate pages where that is long.
-        held, last = held + min(abs(place - last), FAULT), place
-        if held > HELD:
+        payload_start, last = payload_start + min(abs(place - last), FAULT), place
+        if payload_start > HELD:
             source.forget(len(source.data))
-            held = 0
+            payload_start = 0
         _enter_buffer(flat, place, parts)
     for place in flat.references(subgraphs):
         parts.subgraphs.append(_subgraph(flat, place, parts))

@@ -45,8 +45,8 @@ def _moved(source: Source, tail: bytes, start: int, at: int, by: int) -> list[Pa
     if at + _END.size > len(tail):
         return []
     _, disk, first, here, count, length, offset, comment = _END.unpack_from(tail, at)
-    whole = (disk, first, here) == (0, 0, count) and at + _END.size + comment == len(tail)
-    if not whole or offset + length != start + at or offset + by >= BEYOND:
+    is_single_disk = (disk, first, here) == (0, 0, count) and at + _END.size + comment == len(tail)
+    if not is_single_disk or offset + length != start + at or offset + by >= BEYOND:
         return []
     directory = bytes(source.read(offset, offset + length))
     patches = _entries(directory, offset, count, by)

@@ -120,20 +120,20 @@ def trips(container: Container, node: Node, operator: Operator) -> Trips | None:
     return None
 
 
-def _weight(container: Container, index: int, known: dict[int, int]) -> int:
+def _weight(container: Container, index: int, weights: dict[int, int]) -> int:
     """Return the nodes of one trip, with the loops inside it unrolled: unrolling the outer loop unrolls them too."""
-    if index not in known:
+    if index not in weights:
         operators = container.subgraphs[index].operators
-        known[index] = len(operators) + sum(_weight_inside(container, each, known) for each in operators)
-    return known[index]
+        weights[index] = len(operators) + sum(_weight_inside(container, each, weights) for each in operators)
+    return weights[index]
 
 
-def _weight_inside(container: Container, operator: Operator, known: dict[int, int]) -> int:
+def _weight_inside(container: Container, operator: Operator, weights: dict[int, int]) -> int:
     """Return the nodes that unrolling an operator adds: a WHILE's body so many times; 0 for any other operator."""
     body = container.options(operator).get("body_subgraph_index")
     if not isinstance(body, int) or not 0 < body < len(container.subgraphs):
         return 0
-    return UNKNOWN_TRIPS * _weight(container, body, known)
+    return UNKNOWN_TRIPS * _weight(container, body, weights)
 
 
 def _shape_and_elements(value: Value | None) -> Known:

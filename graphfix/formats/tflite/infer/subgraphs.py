@@ -182,14 +182,16 @@ class Analysis:
         subgraph = self.container.subgraphs[scope.index]
         places = enumerate(zip(subgraph.inputs, operands, strict=False))
         outputs = subgraph.outputs
-        whole = {tensor: operand for at, (tensor, operand) in places if not turns or outputs[at : at + 1] == (tensor,)}
+        full_operands = {
+            tensor: operand for at, (tensor, operand) in places if not turns or outputs[at : at + 1] == (tensor,)
+        }
         names: dict[Size, Size] = {}
-        for tensor, operand in whole.items() if not turns else ():
+        for tensor, operand in full_operands.items() if not turns else ():
             inside = scope.shapes[tensor].axes
             if inside is not None and operand.axes is not None and len(inside) == len(operand.axes):
                 names.update(zip(inside, operand.axes, strict=True))
         return [
-            whole[tensor] if tensor in whole else _translated(scope.shapes[tensor], names)
+            full_operands[tensor] if tensor in full_operands else _translated(scope.shapes[tensor], names)
             for tensor in subgraph.outputs
         ]
 

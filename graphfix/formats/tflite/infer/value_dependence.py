@@ -44,38 +44,38 @@ def computed(container: Container) -> tuple[frozenset[int], frozenset[int]]:
     """
     main = container.subgraphs[0]
     produced = {tensor for operator in main.operators for tensor in operator.outputs}
-    known = _known(container)
-    results = known.elements & produced
-    whole = {tensor for tensor in results if TENSOR_TYPES[main.tensors[tensor].type][0] in INTEGER_TYPES}
-    return frozenset(results), frozenset(whole | (results & known.sizes))
+    inventory = _known(container)
+    results = inventory.elements & produced
+    integer_tensors = {tensor for tensor in results if TENSOR_TYPES[main.tensors[tensor].type][0] in INTEGER_TYPES}
+    return frozenset(results), frozenset(integer_tensors | (results & inventory.sizes))
 
 
 def _known(container: Container) -> _Known:
     main = container.subgraphs[0]
     produced = {tensor for operator in main.operators for tensor in operator.outputs}
-    known = _Known({tensor for tensor in range(len(main.tensors)) if tensor not in produced})
-    constants = known.shapes.difference(main.inputs)
-    known.elements.update(tensor for tensor in constants if container.has_elements(main.tensors[tensor]))
+    inventory = _Known({tensor for tensor in range(len(main.tensors)) if tensor not in produced})
+    constants = inventory.shapes.difference(main.inputs)
+    inventory.elements.update(tensor for tensor in constants if container.has_elements(main.tensors[tensor]))
     for operator in main.operators:
         code = container.codes[operator.code]
         if code.builtin != CUSTOM:
-            _follow(known, operator, OPERATORS[code.builtin], code.version)
-    return known
+            _follow(inventory, operator, OPERATORS[code.builtin], code.version)
+    return inventory
 
 
-def _follow(known: _Known, operator: Operator, op: str, version: int) -> None:
+def _follow(inventory: _Known, operator: Operator, op: str, version: int) -> None:
     operands = [tensor for tensor in operator.inputs if tensor != ABSENT]
     definition = DEFINITIONS.get(op, UNLISTED)
     has_rule = op in RECURRENT or shape_rule(op, operators.row(TFLITE, op, version)) is not None
-    if not has_rule or definition.has_data_dependent_shape or not known.shapes.issuperset(operands):
+    if not has_rule or definition.has_data_dependent_shape or not inventory.shapes.issuperset(operands):
         return
-    held = [operator.inputs[at] for at in definition.shape_operands if at < len(operator.inputs)]
-    if not known.elements.issuperset(tensor for tensor in held if tensor != ABSENT):
+    shape_operands = [operator.inputs[at] for at in definition.shape_operands if at < len(operator.inputs)]
+    if not inventory.elements.issuperset(tensor for tensor in shape_operands if tensor != ABSENT):
         return
     results = [tensor for tensor in operator.outputs if tensor != ABSENT]
-    known.shapes.update(results)
+    inventory.shapes.update(results)
     is_size = definition.contents == "sizes"
-    if is_size or (definition.contents != "random" and known.elements.issuperset(operands)):
-        known.elements.update(results)
-        if is_size or not known.sizes.isdisjoint(operands):
-            known.sizes.update(results)
+    if is_size or (definition.contents != "random" and inventory.elements.issuperset(operands)):
+        inventory.elements.update(results)
+        if is_size or not inventory.sizes.isdisjoint(operands):
+            inventory.sizes.update(results)

@@ -146,7 +146,7 @@ def test_random_terms_are_what_they_say(seed: int) -> None:
         pool.append((found, values))
         assert held.setdefault(found, values) == values, found
         assert not isinstance(found, int) or set(values) == {found}
-        low, high = arithmetic.order(found, one)
+        low, high = arithmetic.difference_bounds(found, one)
         differences = [x - y for x, y in zip(values, ours, strict=True)]
         assert low <= min(differences) <= max(differences) <= high, (found, one)
         assert arithmetic.least(found) <= min(values)
@@ -169,8 +169,8 @@ def test_a_size_that_is_never_1_is_the_size_of_the_result() -> None:
     assert result_size(broadcast((m, more))) is more
     both = broadcast((twice, more))  # they are equal wherever they fit
     assert result_size(both) is both
-    assert arithmetic.left_open((both, m), (2, m)) is n
-    assert arithmetic.left_open((both, n), (more,)) is n
+    assert arithmetic.inferred_size((both, m), (2, m)) is n
+    assert arithmetic.inferred_size((both, n), (more,)) is n
     for other in (known(arithmetic.add(n, 1)), known(arithmetic.mul(n, n)), known(arithmetic.sub(known(twice), m))):
         checked = broadcast((other, m))
         assert result_size(checked) is checked
@@ -198,7 +198,7 @@ def test_a_term_is_a_size_where_a_value_has_it() -> None:
     less, algebra = known(arithmetic.sub(n, 5)), arithmetic.algebra
     assert [arithmetic.is_size(size) for size in (n, 0, -1, less)] == [True, True, False, False]
     algebra.place = ("then",)
-    arithmetic.see((less, n, 3))
+    arithmetic.record_sizes((less, n, 3))
     assert arithmetic.is_size(less)
     algebra.place = ("then", "inner")
     assert arithmetic.is_size(less)
@@ -218,34 +218,39 @@ def test_the_second_file_fails_only_where_the_first_does(
     less, other, algebra = known(arithmetic.sub(n, 5)), known(arithmetic.sub(n, 6)), arithmetic.algebra
     if before is not None:
         algebra.place = before
-        arithmetic.need((n, less, 3))
+        arithmetic.require_not_negative((n, less, 3))
     assert arithmetic.newly_needed is None
-    algebra.closed, algebra.place = True, after
-    arithmetic.need((n, less, 3))
+    algebra.is_first_read, algebra.place = True, after
+    arithmetic.require_not_negative((n, less, 3))
     assert arithmetic.newly_needed is (less if is_new else None)
-    arithmetic.need((other,))
+    arithmetic.require_not_negative((other,))
     assert arithmetic.newly_needed is (less if is_new else other)
 
 
 def test_an_unknown_number_may_be_negative_where_no_value_has_it_as_a_size() -> None:
     arithmetic, n, _ = made()
     number = arithmetic.algebra.symbol((ELEMENT, 0), "number")
-    arithmetic.algebra.closed = True
-    arithmetic.need((n, number))
+    arithmetic.algebra.is_first_read = True
+    arithmetic.require_not_negative((n, number))
     assert arithmetic.newly_needed is number
 
 
 def test_the_size_that_the_others_leave_open() -> None:
     arithmetic, n, m = made()
-    assert arithmetic.left_open((n, 6), (n, 2)) == 3
-    assert arithmetic.left_open((n, 6), (3,)) is arithmetic.mul(n, 2)
-    assert arithmetic.left_open((n, m), (m,)) is n
-    assert arithmetic.left_open((n,), (2,)) is arithmetic.floordiv(n, 2)
-    assert arithmetic.left_open((7,), (2,)) is None
-    assert arithmetic.left_open((n,), (m,)) is None
-    assert arithmetic.left_open((6,), (2, 3)) == 1
+    assert arithmetic.inferred_size((n, 6), (n, 2)) == 3
+    assert arithmetic.inferred_size((n, 6), (3,)) is arithmetic.mul(n, 2)
+    assert arithmetic.inferred_size((n, m), (m,)) is n
+    assert arithmetic.inferred_size((n,), (2,)) is arithmetic.floordiv(n, 2)
+    assert arithmetic.inferred_size((7,), (2,)) is None
+    assert arithmetic.inferred_size((n,), (m,)) is None
+    assert arithmetic.inferred_size((6,), (2, 3)) == 1
     many = [n] * 65
-    assert arithmetic.mul(*many) is arithmetic.left_open(many, (m,)) is arithmetic.left_open((n,), [m] * 65) is None
+    assert (
+        arithmetic.mul(*many)
+        is arithmetic.inferred_size(many, (m,))
+        is arithmetic.inferred_size((n,), [m] * 65)
+        is None
+    )
 
 
 def test_the_lesser_and_the_greater_of_sizes_that_are_ordered() -> None:
@@ -253,8 +258,8 @@ def test_the_lesser_and_the_greater_of_sizes_that_are_ordered() -> None:
     more = known(arithmetic.add(n, 2))
     assert arithmetic.lesser(n, more) is n
     assert arithmetic.greater(n, more) is more
-    assert arithmetic.order(more, n) == (2, 2)
-    assert arithmetic.order(n, n) == (0, 0)
+    assert arithmetic.difference_bounds(more, n) == (2, 2)
+    assert arithmetic.difference_bounds(n, n) == (0, 0)
     assert (arithmetic.lesser(3, 5), arithmetic.greater(3, 5)) == (3, 5)
     assert (arithmetic.floordiv(7, 2), arithmetic.ceildiv(7, 2), arithmetic.mod(7, 2)) == (3, 4, 1)
     assert known(arithmetic.mod(known(arithmetic.mul(n, 4)), 2)) == 0
@@ -304,9 +309,9 @@ def test_between_which_numbers_a_term_is(
 ) -> None:
     a, n, m = made()
     found = known(term(a, n, m))
-    assert a.order(found, 0) == (low, high)
-    assert a.order(0, found) == (-high, -low)
-    assert a.order(found, found) == (0, 0)
+    assert a.difference_bounds(found, 0) == (low, high)
+    assert a.difference_bounds(0, found) == (-high, -low)
+    assert a.difference_bounds(found, found) == (0, 0)
     assert a.least(found) == low
 
 
@@ -364,7 +369,7 @@ def test_where_a_term_is_1(term: Callable[[Arithmetic, Size, Size], Size | None]
     a, n, m = made()
     found = term(a, n, m)
     assert isinstance(found, Symbol)
-    assert found.one is (n if with_n else found)
+    assert found.equally_one is (n if with_n else found)
     assert found.is_never_1 is never
 
 
@@ -374,5 +379,5 @@ def test_numbers_too_large_for_a_product_are_not_followed() -> None:
     assert a.mul(one, two) is not None
     assert a.mul(one, three) is None is a.mul(three, one)
     assert a.quotient(known(a.mul(n, 3)), 2) is None is a.quotient(n, known(a.mul(n, 2)))
-    ends = [a.order(number, 0) for number in (1 << 128, (1 << 128) + 1, -(1 << 128), -(1 << 128) - 1)]
+    ends = [a.difference_bounds(number, 0) for number in (1 << 128, (1 << 128) + 1, -(1 << 128), -(1 << 128) - 1)]
     assert ends == [(1 << 128, 1 << 128), (inf, inf), (-(1 << 128), -(1 << 128)), (-inf, -inf)]

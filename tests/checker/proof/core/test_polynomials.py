@@ -118,28 +118,28 @@ def test_bits_are_those_of_the_largest_term() -> None:
 
 def test_products_of_too_many_symbols_or_too_large_numbers_are_not_followed() -> None:
     many, few, large = of((1, "N" * 40)), of((1, "N" * 24)), of((1 << 600, "N"))
-    assert poly.may_multiply(many, few)
-    assert not poly.may_multiply(many, of((1, "N" * 25), (1, "")))
-    assert not poly.may_multiply(of((1, "N" * 25), (1, "")), many)
-    assert poly.may_multiply(large, of((1 << 400, "")))
-    assert not poly.may_multiply(large, large)
-    assert poly.may_multiply(large, ())
-    assert poly.may_multiply((), large)
+    assert poly.can_multiply(many, few)
+    assert not poly.can_multiply(many, of((1, "N" * 25), (1, "")))
+    assert not poly.can_multiply(of((1, "N" * 25), (1, "")), many)
+    assert poly.can_multiply(large, of((1 << 400, "")))
+    assert not poly.can_multiply(large, large)
+    assert poly.can_multiply(large, ())
+    assert poly.can_multiply((), large)
 
 
 def test_only_one_symbol_of_a_kind_is_alone() -> None:
     symbol = positive(N)
-    assert poly.is_alone((symbol,), poly.POSITIVE)
-    assert not poly.is_alone((symbol,), poly.FLOOR)
-    assert not poly.is_alone((symbol, N), poly.POSITIVE)
-    assert not poly.is_alone((), poly.POSITIVE)
-    assert poly.held(symbol) == of((1, "N"), (-5, ""))
+    assert poly.is_single_symbol((symbol,), poly.POSITIVE)
+    assert not poly.is_single_symbol((symbol,), poly.FLOOR)
+    assert not poly.is_single_symbol((symbol, N), poly.POSITIVE)
+    assert not poly.is_single_symbol((), poly.POSITIVE)
+    assert poly.polynomial_of(symbol) == of((1, "N"), (-5, ""))
     quotient = ARITHMETIC.floordiv(N, 3)
     assert isinstance(quotient, Symbol)
-    assert (poly.held(quotient), poly.divisor(quotient)) == (of((1, "N")), 3)
+    assert (poly.polynomial_of(quotient), poly.divisor(quotient)) == (of((1, "N")), 3)
 
 
 def test_coefficients_are_listed_from_the_top() -> None:
-    assert poly.from_the_top(of((5, ""), (2, "N"), (3, "NM"))) == [3, 2, 5]
-    assert poly.from_the_top(of((2, "N"))) == [2, 0]
-    assert poly.from_the_top(()) == [0]
+    assert poly.coefficients_from_highest(of((5, ""), (2, "N"), (3, "NM"))) == [3, 2, 5]
+    assert poly.coefficients_from_highest(of((2, "N"))) == [2, 0]
+    assert poly.coefficients_from_highest(()) == [0]

@@ -39,8 +39,8 @@ def test_the_first_nodes_without_a_match_as_a_document() -> None:
 
 
 def test_the_map_to_what_a_node_reads_in_the_end() -> None:
-    assert Read(0, "a", (3,), "own").whole == "own"
-    assert Read(0, "a", (3,), "own", "b", "through").whole == "through"
+    assert Read(0, "a", (3,), "own").is_identity == "own"
+    assert Read(0, "a", (3,), "own", "b", "through").is_identity == "through"
 
 
 def test_a_map_marks_what_may_be_stretched() -> None:

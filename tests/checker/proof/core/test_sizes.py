@@ -13,9 +13,9 @@ from graphfix.checker.proof.core.sizes import (
     Symbol,
     all_known,
     broadcast_parts,
-    clashing,
+    has_clash,
+    is_executed_with,
     numbers,
-    reached,
     result_size,
     result_sizes,
     right_aligned,
@@ -64,14 +64,14 @@ def test_a_broadcast_with_one_number_has_that_number() -> None:
     assert result_size(both) is both
     assert result_size(clash) is clash
     assert result_sizes((1, n, algebra.broadcast_size((m, 7)))) == (1, n, 7)
-    assert [clashing(size) for size in (clash, both, algebra.broadcast_size((n, 4)), n, 4)] == [True, *[False] * 4]
+    assert [has_clash(size) for size in (clash, both, algebra.broadcast_size((n, 4)), n, 4)] == [True, *[False] * 4]
 
 
 def test_the_numbers_that_a_symbol_is_named_by_are_no_sizes() -> None:
     algebra, (n,) = symbols(1)
     axis = algebra.symbol(("dim", 7, 2), "dim 2 of 7")
     assert result_size(axis) is axis
-    assert not clashing(axis)
+    assert not has_clash(axis)
     assert not n.is_uninferred
     assert broadcast_parts(axis) == (axis,)
     assert result_size(algebra.broadcast_size((axis, 3))) == 3
@@ -102,7 +102,7 @@ def test_shapes_are_broadcast_from_their_last_axis() -> None:
 def test_a_body_is_executed_only_where_the_ones_around_it_are(
     places: list[Place], place: Place, expected: bool
 ) -> None:
-    assert reached(places, place) is expected
+    assert is_executed_with(places, place) is expected
 
 
 Checks = list[tuple[tuple[int, ...], Place]]
@@ -127,7 +127,7 @@ def test_the_second_file_needs_only_sizes_to_fit_that_the_first_needs(
     before: Checks, after: Checks, matched: bool
 ) -> None:
     algebra, made = symbols()
-    for algebra.closed, checks in ((False, before), (True, after)):
+    for algebra.is_first_read, checks in ((False, before), (True, after)):
         for sizes, algebra.place in checks:
             algebra.broadcast_shape(tuple(made[at] for at in sizes[:1]), *((made[at],) for at in sizes[1:]))
     assert (algebra.unmatched_check() is None) is matched

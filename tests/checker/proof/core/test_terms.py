@@ -8,13 +8,13 @@ from graphfix.checker.proof.core.sizes import Algebra, Place, Sizes, Symbol
 from graphfix.checker.proof.core.terms import (
     MOST_ELEMENTS,
     Extent,
+    ProofValue,
     TermTable,
-    View,
-    composed,
-    extent,
+    compose_maps,
     integer_type,
-    shown,
-    whole,
+    printed_value,
+    shape_or_value,
+    value_of,
 )
 
 A, B = ("if", "then"), ("loop", "body")
@@ -26,10 +26,10 @@ def made() -> tuple[TermTable, Symbol, Symbol]:
     return TermTable(algebra), algebra.symbol(("N",), "N"), algebra.symbol(("M",), "M")
 
 
-def value(table: TermTable, name: str, sizes: Sizes | None) -> View:
-    core, _ = table.core(("input", name), name, counted=False)
+def value(table: TermTable, name: str, sizes: Sizes | None) -> ProofValue:
+    core, _ = table.find_or_create_core(("input", name), name, counted=False)
     core.sizes = sizes
-    return whole(core)
+    return value_of(core)
 
 
 PLACES: dict[str, tuple[list[Place], list[Place], bool]] = {
@@ -50,10 +50,10 @@ def test_the_second_file_computes_what_the_first_computes_there(
 ) -> None:
     table, *_ = made()
     for table.algebra.place in before:
-        table.core(("op",), "Op", **options)
+        table.find_or_create_core(("op",), "Op", **options)
     table.close()
     for table.algebra.place in after:
-        table.core(("op",), "Op", **options)
+        table.find_or_create_core(("op",), "Op", **options)
     assert (not table.unmatched) is (matched or bool(options))
     assert all(core.matched is (bool(after) and bool(before)) for core in table.cores.values())
 
@@ -67,7 +67,7 @@ def test_a_term_is_entered_once() -> None:
     size = (one.sizes or ())[1]
     assert isinstance(size, Symbol)
     assert size is not n
-    assert table.result(("other",), "other", None) == View(table.cores["other",], None, None)
+    assert table.result(("other",), "other", None) == ProofValue(table.cores["other",], None, None)
     assert table.result(("third",), "third", (None,)).sizes != (size,)
 
 
@@ -102,37 +102,41 @@ def test_a_constant_without_elements_is_one_term_in_every_shape() -> None:
 def test_elements_of_a_long_or_stretched_vector_are_not_listed() -> None:
     table, n, _ = made()
     core = table.integers((7,), "int64").core
-    assert View(core, (None,), (MOST_ELEMENTS,)).content == (7,) * MOST_ELEMENTS
-    assert View(core, (None,), (MOST_ELEMENTS + 1,)).content is None
-    assert View(core, (None,), (n,)).content is None
-    assert View(core, (None, None), (1, 1)).content is None
-    assert View(core, None, None).content is None
-    assert View(core, (), ()).content == (7,)
+    assert ProofValue(core, (None,), (MOST_ELEMENTS,)).content == (7,) * MOST_ELEMENTS
+    assert ProofValue(core, (None,), (MOST_ELEMENTS + 1,)).content is None
+    assert ProofValue(core, (None,), (n,)).content is None
+    assert ProofValue(core, (None, None), (1, 1)).content is None
+    assert ProofValue(core, None, None).content is None
+    assert ProofValue(core, (), ()).content == (7,)
     x = value(table, "x", (1, 2))
-    assert [View(core, (None,), None).content, x.content, View(x.core, (None,), (3,)).content] == [None] * 3
+    assert [ProofValue(core, (None,), None).content, x.content, ProofValue(x.core, (None,), (3,)).content] == [None] * 3
 
 
 def test_a_map_over_a_map_is_one_map() -> None:
     table, n, _ = made()
     x = value(table, "x", (2, n))
-    turned = View(x.core, (1, 0), (n, 2))
-    lifted = View(x.core, (None, 1), (1, 2))
-    assert composed(lifted, turned) == View(x.core, (None, 0), (1, 2))
-    assert composed(View(x.core, None, None), turned).axes is None
-    assert composed(turned, View(x.core, None, None)).sizes is None
+    turned = ProofValue(x.core, (1, 0), (n, 2))
+    lifted = ProofValue(x.core, (None, 1), (1, 2))
+    assert compose_maps(lifted, turned) == ProofValue(x.core, (None, 0), (1, 2))
+    assert compose_maps(ProofValue(x.core, None, None), turned).axes is None
+    assert compose_maps(turned, ProofValue(x.core, None, None)).sizes is None
     shapes: tuple[frozenset[Extent], frozenset[Extent]] = frozenset({(2,)}), frozenset({(3,)})
-    both = composed(View(x.core, None, None, shapes[0]), View(x.core, None, None, shapes[1]))
-    assert both.more == {(2,), (3,)}
+    both = compose_maps(ProofValue(x.core, None, None, shapes[0]), ProofValue(x.core, None, None, shapes[1]))
+    assert both.broadcast_shapes == {(2,), (3,)}
 
 
 def test_a_value_is_printed_with_its_sizes() -> None:
     table, n, _ = made()
     unranked = value(table, "u", None)
-    assert [shown(each) for each in (value(table, "x", (2, n)), unranked, (2, n))] == ["x[2,N]", "u[*]", "(2, N)"]
-    assert extent(value(table, "x", (2, n))) == (2, n)
-    assert extent(unranked) == unranked
-    unranked.core.shaped = value(table, "w", None).core
-    assert extent(unranked) == value(table, "w", None)
+    assert [printed_value(each) for each in (value(table, "x", (2, n)), unranked, (2, n))] == [
+        "x[2,N]",
+        "u[*]",
+        "(2, N)",
+    ]
+    assert shape_or_value(value(table, "x", (2, n))) == (2, n)
+    assert shape_or_value(unranked) == unranked
+    unranked.core.shape_source = value(table, "w", None).core
+    assert shape_or_value(unranked) == value(table, "w", None)
 
 
 Shapes = list[object]

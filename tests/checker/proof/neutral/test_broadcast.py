@@ -9,18 +9,25 @@ import numpy as np
 import pytest
 
 from graphfix.checker.proof.core.sizes import Algebra, Size
-from graphfix.checker.proof.core.terms import Core, TermTable, View, whole
-from graphfix.checker.proof.neutral.broadcast import elementwise, of_itself, onto, onto_sizes, onto_target, product
+from graphfix.checker.proof.core.terms import Core, ProofValue, TermTable, value_of
+from graphfix.checker.proof.neutral.broadcast import (
+    common_broadcast,
+    elementwise,
+    onto,
+    onto_sizes,
+    onto_target,
+    product,
+)
 from graphfix.checker.proof.neutral.broadcast import unary as one_operand
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
 
 
-def value(table: TermTable, sizes: Sequence[Size] | None, name: str = "x") -> View:
-    core, _ = table.core(("input", name), name)
+def value(table: TermTable, sizes: Sequence[Size] | None, name: str = "x") -> ProofValue:
+    core, _ = table.find_or_create_core(("input", name), name)
     core.sizes = None if sizes is None else tuple(sizes)
-    return whole(core)
+    return value_of(core)
 
 
 def numbered(sizes: Sequence[int], first: int = 1) -> Array:
@@ -37,7 +44,7 @@ def seen(array: Array, axes: Sequence[int | None], space: Sequence[int]) -> Arra
     return np.broadcast_to(full, space)
 
 
-def sums(view: View, arrays: dict[Core, Array]) -> Array:
+def sums(view: ProofValue, arrays: dict[Core, Array]) -> Array:
     """Return what a view of a sum of operands holds, by what its term says."""
     _, nest, *cores = view.core.key
     parts = [seen(arrays[core], axes, nest.space) for core, axes in zip(cores, nest.maps, strict=True)]  # type: ignore[attr-defined,index] # keys hold anything
@@ -66,19 +73,19 @@ def test_a_lift_and_a_stretch_of_an_operand_are_no_part_of_the_term(one: Shape, 
     table = TermTable(Algebra())
     x, y = value(table, one), value(table, two, "y")
     found = elementwise(table, ("add",), [x, y], "Add")
-    lifted = View(y.core, (None, *(y.axes or ())), (1, *two))
+    lifted = ProofValue(y.core, (None, *(y.axes or ())), (1, *two))
     again = elementwise(table, ("add",), [x, lifted], "Add")
     assert again.core is found.core
     assert again.sizes == np.broadcast_shapes(one, (1, *two))
     front = max(len(one), len(two)) - len(one)
-    stretched = View(x.core, ((None,) * (front + 1)) + (x.axes or ()), (7, *(1,) * front, *one))
+    stretched = ProofValue(x.core, ((None,) * (front + 1)) + (x.axes or ()), (7, *(1,) * front, *one))
     assert elementwise(table, ("add",), [stretched, y], "Add").core is found.core
 
 
 def test_an_operator_of_one_operand_has_its_operands_map() -> None:
     table = TermTable(Algebra())
     x = value(table, (2, 3))
-    found = one_operand(table, ("neg",), View(x.core, (0, None, 1), (2, 4, 3)), "Neg")
+    found = one_operand(table, ("neg",), ProofValue(x.core, (0, None, 1), (2, 4, 3)), "Neg")
     assert (found.axes, found.sizes, found.core.sizes) == ((0, None, 1), (2, 4, 3), (2, 3))
 
 
@@ -96,17 +103,17 @@ def test_a_value_beside_itself_is_one_where_each_point_has_the_same_element(
 ) -> None:
     table = TermTable(Algebra())
     core = value(table, (2, 3)).core
-    for pair in ((View(core, axes, sizes), View(core, other_axes, others)),) * 2:
-        found = of_itself(table, *pair)
+    for pair in ((ProofValue(core, axes, sizes), ProofValue(core, other_axes, others)),) * 2:
+        found = common_broadcast(table, *pair)
         assert (found and (found.axes, found.sizes)) == expected
-    assert of_itself(table, View(core, axes, sizes), value(table, sizes, "y")) is None
+    assert common_broadcast(table, ProofValue(core, axes, sizes), value(table, sizes, "y")) is None
 
 
 def test_a_value_of_unknown_rank_beside_itself_is_one_where_it_is_seen_alike() -> None:
     table = TermTable(Algebra())
     x = value(table, None)
-    assert of_itself(table, x, x) is x
-    assert of_itself(table, x, View(x.core, None, None, frozenset({x, (3,)}))) is None
+    assert common_broadcast(table, x, x) is x
+    assert common_broadcast(table, x, ProofValue(x.core, None, None, frozenset({x, (3,)}))) is None
 
 
 def test_of_an_unknown_rank_units_in_front_of_another_are_no_part_of_the_term() -> None:
@@ -118,12 +125,14 @@ def test_of_an_unknown_rank_units_in_front_of_another_are_no_part_of_the_term() 
     assert list(table.checks) == [frozenset({x, (2, 3)})]
     z = value(table, (4, 2, 3), "z")
     three = elementwise(table, ("add",), [x, y, z], "Add")
-    assert elementwise(table, ("add",), [x, View(y.core, (None, 0, 1), (4, 2, 3)), z], "Add").core is three.core
-    assert elementwise(table, ("add",), [x, View(y.core, (0, None, 1), (2, 1, 3)), z], "Add").core is not three.core
+    assert elementwise(table, ("add",), [x, ProofValue(y.core, (None, 0, 1), (4, 2, 3)), z], "Add").core is three.core
+    assert (
+        elementwise(table, ("add",), [x, ProofValue(y.core, (0, None, 1), (2, 1, 3)), z], "Add").core is not three.core
+    )
     alone = elementwise(table, ("neg",), [x], "Neg")
-    assert alone.core.shaped is x.core
-    assert elementwise(table, ("abs",), [alone], "Abs").core.shaped is x.core
-    assert found.core.shaped is None
+    assert alone.core.shape_source is x.core
+    assert elementwise(table, ("abs",), [alone], "Abs").core.shape_source is x.core
+    assert found.core.shape_source is None
 
 
 N: Any = "N"
@@ -227,12 +236,12 @@ def test_a_product_with_an_unknown_rank_or_a_scalar_is_read_as_it_is(one: Shape 
 @pytest.mark.parametrize("kind", ["float32", ("float32", "more")])
 def test_of_a_constant_in_a_space_without_points_the_type_and_the_sizes_count(kind: object) -> None:
     table = TermTable(Algebra())
-    core, _ = table.core(("constant", kind, b"data"), "c")
+    core, _ = table.find_or_create_core(("constant", kind, b"data"), "c")
     core.sizes = (1, 3)
     x, nothing = value(table, (0, 3)), table.empty("float32", (1, 3))
     assert nothing.core.key == ("nothing", "float32")
-    found = elementwise(table, ("f",), [x, whole(core)], "f")
+    found = elementwise(table, ("f",), [x, value_of(core)], "f")
     assert found == elementwise(table, ("f",), [x, nothing], "f")
     assert found != elementwise(table, ("f",), [x, table.empty("int32", (1, 3))], "f")
-    full = elementwise(table, ("f",), [value(table, (2, 3), "z"), whole(core)], "f")
+    full = elementwise(table, ("f",), [value(table, (2, 3), "z"), value_of(core)], "f")
     assert core in full.core.key

@@ -11,7 +11,7 @@ import pytest
 from graphfix.checker.files.pair import Pair
 from graphfix.checker.proof.core.result import UnprovedError
 from graphfix.checker.proof.core.sizes import Algebra, Place, Size
-from graphfix.checker.proof.core.terms import TermTable, View, whole
+from graphfix.checker.proof.core.terms import ProofValue, TermTable, value_of
 from graphfix.checker.proof.neutral.compare import (
     LARGEST_MESSAGE,
     assumed,
@@ -22,7 +22,7 @@ from graphfix.checker.proof.neutral.compare import (
     check_declared_output,
     check_effects,
     check_size,
-    concluded,
+    conclusion,
     refuse_unknown,
 )
 from graphfix.results import GraphfixError
@@ -159,8 +159,8 @@ def test_a_message_does_not_grow_beyond_what_runtimes_load(before: int, after: i
         check_size(*sizes)
 
 
-def terms(table: TermTable, *names: str) -> list[View]:
-    return [whole(table.core((name,), name)[0]) for name in names]
+def terms(table: TermTable, *names: str) -> list[ProofValue]:
+    return [value_of(table.find_or_create_core((name,), name)[0]) for name in names]
 
 
 def test_effects_are_the_same_in_the_same_order_and_place() -> None:
@@ -177,26 +177,26 @@ def test_the_answer_is_the_first_reason_there_is() -> None:
     table = TermTable(Algebra())
     x, y = (table.result(("op", name), name, (2, 3)) for name in ("one", "two"))
     n, m = (table.algebra.symbol((name,), name) for name in "NM")
-    moved = View(x.core, (1, 0), (3, 2))
+    moved = ProofValue(x.core, (1, 0), (3, 2))
     table.close()
     table.notes["a note"] = None
-    proof = concluded(table, [("o", x, x)], ["N is 2"])
+    proof = conclusion(table, [("o", x, x)], ["N is 2"])
     assert (proof.status, proof.assumes, proof.notes) == ("proved", ("N is 2",), ("a note",))
     table.objections.append("an objection")
-    assert concluded(table, [("o", x, x)], []).reason == "an objection"
+    assert conclusion(table, [("o", x, x)], []).reason == "an objection"
     less = table.arithmetic.sub(n, 5)
     assert less is not None
-    table.arithmetic.need((less,))
-    assert concluded(table, [], []).reason == "only the second file fails where a size is negative: N-5"
+    table.arithmetic.require_not_negative((less,))
+    assert conclusion(table, [], []).reason == "only the second file fails where a size is negative: N-5"
     table.algebra.broadcast_size((n, m))
-    assert concluded(table, [], []).reason == "only the second file needs sizes to fit: bc{N,M}"
-    other = concluded(table, [("o", x, x), ("p", x, y)], [])
+    assert conclusion(table, [], []).reason == "only the second file needs sizes to fit: bc{N,M}"
+    other = conclusion(table, [("o", x, x), ("p", x, y)], [])
     assert (other.before, other.after) == ("one[2,3]", "two[2,3]")
     assert str(other.reason).startswith("the output 'p' is another value: ")
-    assert "in another shape or along other axes" in str(concluded(table, [("o", x, moved)], []).reason)
-    table.core(("op", "one"), "one")
-    table.core(("op", "three", x.core), "three")
-    last = concluded(table, [("o", x, y)], [])
+    assert "in another shape or along other axes" in str(conclusion(table, [("o", x, moved)], []).reason)
+    table.find_or_create_core(("op", "one"), "one")
+    table.find_or_create_core(("op", "three", x.core), "three")
+    last = conclusion(table, [("o", x, y)], [])
     assert last.reason == "three of the second file has no match in the first"
     assert (last.before, last.after) == ("two", "three")
     assert last.cores == (y.core.number, table.cores["op", "three", x.core].number)
@@ -206,8 +206,8 @@ def test_the_counterpart_reads_most_of_the_same() -> None:
     table = TermTable(Algebra())
     x, y, z = (view.core for view in terms(table, "x", "y", "z"))
     for key in (("op", "Add", x, z), ("op", "Mul", x, y), ("op", "Add", x, y)):
-        table.core(key, f"{key[1]} of {key[2]} and {key[3]}")
+        table.find_or_create_core(key, f"{key[1]} of {key[2]} and {key[3]}")
     table.close()
     terms(table, "x", "y", "z")
-    table.core(("op", "Add", y, x), "Add of y and x")
-    assert concluded(table, [], []).before == "Mul of x and y"
+    table.find_or_create_core(("op", "Add", y, x), "Add of y and x")
+    assert conclusion(table, [], []).before == "Mul of x and y"

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphfix.checker.files.constant_bytes import held
+from graphfix.checker.files.constant_bytes import stored_bytes
 from graphfix.checker.proof.core.sizes import Algebra, Size
-from graphfix.checker.proof.core.terms import TermTable, View, whole
+from graphfix.checker.proof.core.terms import ProofValue, TermTable, value_of
 from graphfix.checker.proof.neutral.constant_folding import (
     as_constant,
+    constant_array,
     converted,
     is_number,
-    literal,
     may_broadcast,
     paired,
     ranged,
@@ -317,7 +317,7 @@ SEEN: dict[str, np.ndarray[Any, Any]] = {
 @pytest.mark.parametrize("array", SEEN.values(), ids=SEEN)
 def test_a_constant_is_read_as_it_was_entered(array: np.ndarray[Any, Any]) -> None:
     view = as_constant(constants(), array, "c")
-    found = literal(view)
+    found = constant_array(view)
     assert view.sizes == array.shape
     if array.size:
         assert found is not None
@@ -330,28 +330,32 @@ def test_only_the_elements_of_small_constants_are_read() -> None:
     made = constants()
     view = as_constant(made, np.arange(6, dtype=np.float32).reshape(2, 3), "c")
     n = made.table.algebra.symbol(("N",), "N")
-    assert literal(View(view.core, (1, 0), (3, 2))) is None
-    assert literal(View(view.core, None, None)) is None
-    assert literal(None) is None
+    assert constant_array(ProofValue(view.core, (1, 0), (3, 2))) is None
+    assert constant_array(ProofValue(view.core, None, None)) is None
+    assert constant_array(None) is None
     one = as_constant(made, np.array([2.5], np.float32), "c")
-    assert literal(View(one.core, (None,), (n,))) is None
-    assert literal(View(one.core, (None,), (1 << 16,))) is not None
-    assert literal(View(one.core, (None,), ((1 << 16) + 1,))) is None
+    assert constant_array(ProofValue(one.core, (None,), (n,))) is None
+    assert constant_array(ProofValue(one.core, (None,), (1 << 16,))) is not None
+    assert constant_array(ProofValue(one.core, (None,), ((1 << 16) + 1,))) is None
     terms = made.table.integers((n, 2), "int64")
-    assert literal(terms) is None
-    assert literal(View(view.core, None, (2, 3))) is None is literal(View(view.core, (0, 1), None))
+    assert constant_array(terms) is None
+    assert (
+        constant_array(ProofValue(view.core, None, (2, 3)))
+        is None
+        is constant_array(ProofValue(view.core, (0, 1), None))
+    )
     for rank in (MOST_AXES, MOST_AXES + 1):
-        assert (literal(View(one.core, (None,) * rank, (1,) * rank)) is None) == (rank > MOST_AXES)
-    assert not is_number(View(one.core, None, None), 2)
-    core, _ = made.table.core(("input", "x"), "x")
+        assert (constant_array(ProofValue(one.core, (None,) * rank, (1,) * rank)) is None) == (rank > MOST_AXES)
+    assert not is_number(ProofValue(one.core, None, None), 2)
+    core, _ = made.table.find_or_create_core(("input", "x"), "x")
     core.sizes = (2,)
-    assert literal(whole(core)) is None
+    assert constant_array(value_of(core)) is None
 
 
 def test_bytes_that_are_no_truth_value_are_not_read() -> None:
     made = constants()
-    assert literal(made.view("bool", (2, 2), held(b"\0\1\1\0"), 1, "c")) is not None
-    assert literal(made.view("bool", (2, 2), held(b"\0\1\2\0"), 1, "c")) is None
+    assert constant_array(made.view("bool", (2, 2), stored_bytes(b"\0\1\1\0"), 1, "c")) is not None
+    assert constant_array(made.view("bool", (2, 2), stored_bytes(b"\0\1\2\0"), 1, "c")) is None
 
 
 @pytest.mark.parametrize(
@@ -368,9 +372,9 @@ def test_a_constant_whose_bytes_or_sizes_do_not_say_its_elements_is_not_read() -
     n = made.table.algebra.symbol(("N",), "N")
 
     def read(dtype: str, sizes: tuple[Size, ...] | None, data: bytes | None, seen: tuple[Size, ...]) -> object:
-        core, _ = made.table.core(("constant", dtype, data, sizes), "c")
-        core.sizes, core.payload = sizes, None if data is None else held(data)
-        found = literal(View(core, tuple(range(len(seen))), seen))
+        core, _ = made.table.find_or_create_core(("constant", dtype, data, sizes), "c")
+        core.sizes, core.payload = sizes, None if data is None else stored_bytes(data)
+        found = constant_array(ProofValue(core, tuple(range(len(seen))), seen))
         return None if found is None else found.tolist()
 
     assert read("int32", (2, 1), bytes([1, 0, 0, 0, 2, 0, 0, 0]), (2, 1)) == [[1], [2]]

@@ -9,17 +9,17 @@ import pytest
 from graphfix.checker.proof.core.arithmetic import Arithmetic
 from graphfix.checker.proof.core.polynomials import MOST_TERMS
 from graphfix.checker.proof.core.sizes import Algebra, Size
-from graphfix.checker.proof.core.terms import TermTable, View, whole
+from graphfix.checker.proof.core.terms import ProofValue, TermTable, value_of
 from graphfix.checker.proof.neutral.integer_values import (
     LARGE,
     NO_DIVISOR_IS_0,
     SMALL,
     computed,
-    cut,
     cut_size,
     decided,
-    held,
+    fitted_size,
     paired,
+    slice_indices,
     span,
     span_of,
 )
@@ -71,7 +71,7 @@ def test_an_operator_of_numbers(
     kind = "int32" if dtype == "int32" else "int64"
     found = computed(table, rule, [table.integers(each, kind) for each in (one, two)], dtype)
     assert (None if found is None else found.content) == expected
-    assert not table.assumes
+    assert not table.assumptions
     if found is not None:
         assert (found.sizes, found.core.key[1]) == ((len(expected or ()),), dtype)
 
@@ -88,9 +88,9 @@ def test_a_scalar_is_computed_of_scalars_alone() -> None:
 
 def test_what_is_no_known_integer_is_not_computed() -> None:
     table, *_ = made()
-    core, _ = table.core(("input", "x"), "x")
+    core, _ = table.find_or_create_core(("input", "x"), "x")
     core.sizes = (2,)
-    pairs: list[tuple[View, View]] = [(whole(core), table.integers((1,), "int64"))]
+    pairs: list[tuple[ProofValue, ProofValue]] = [(value_of(core), table.integers((1,), "int64"))]
     assert all(computed(table, "add", pair, "int64") is None for one, two in pairs for pair in ([one, two], [two, one]))
     five, seven = table.integers((5,), "int64"), table.integers((7, 8), "int64")
     assert paired(five, seven, lambda one, two: None if two == 8 else one) is None
@@ -137,14 +137,14 @@ def test_an_operator_of_terms(rule: str, dtype: str, one: Rule, two: int, expect
     pair = [table.integers((known(one(arithmetic, n)),), dtype), table.integers((two,), dtype)]
     found, wanted = computed(table, rule, pair, dtype), expected(arithmetic, n)
     assert (None if found is None or found.content is None else found.content[0]) is wanted
-    assert found is None or list(table.assumes) == assumes
+    assert found is None or list(table.assumptions) == assumes
 
 
 def test_a_division_by_a_size_assumes_that_it_is_not_0() -> None:
     table, n, m = made()
     product = table.integers((known(table.arithmetic.mul(n, m)),), "int64")
     assert known_content(computed(table, "div", [product, table.integers((n,), "int64")], "int64")) == (m,)
-    assert list(table.assumes) == [NO_DIVISOR_IS_0]
+    assert list(table.assumptions) == [NO_DIVISOR_IS_0]
     negative = table.integers((known(table.arithmetic.sub(n, 5)),), "int64")
     assert computed(table, "div", [negative, negative], "int64") is None
 
@@ -172,23 +172,23 @@ def test_no_divisor_is_assumed_to_be_another_where_nothing_is_computed() -> None
     table, n, _ = made()
     pair = [table.integers((each,), "int64") for each in (n, 0)]
     assert computed(table, "div", pair, "int64") is computed(table, "mod", pair, "int64") is None
-    assert not table.assumes
+    assert not table.assumptions
 
 
-def known_content(view: View | None) -> object:
+def known_content(view: ProofValue | None) -> object:
     return None if view is None else view.content
 
 
 def test_numbers_are_held_up_to_the_ends_of_their_type() -> None:
     table, n, _ = made()
     ends = (-(1 << 31) - 1, -(1 << 31), MOST, MOST + 1)
-    assert [held(table, end, "int32") for end in ends] == [None, ends[1], MOST, None]
-    assert held(table, None, "int64") is None
+    assert [fitted_size(table, end, "int32") for end in ends] == [None, ends[1], MOST, None]
+    assert fitted_size(table, None, "int64") is None
     beyond, below = known(table.arithmetic.add(n, 1 << 31)), known(table.arithmetic.sub(-(1 << 31) - 1, n))
-    assert held(table, beyond, "int32") is None
-    assert held(table, below, "int32") is None
-    assert held(table, known(table.arithmetic.sub(-(1 << 31), n)), "int32") is not None
-    assert held(table, known(table.arithmetic.add(n, MOST)), "int32") is not None
+    assert fitted_size(table, beyond, "int32") is None
+    assert fitted_size(table, below, "int32") is None
+    assert fitted_size(table, known(table.arithmetic.sub(-(1 << 31), n)), "int32") is not None
+    assert fitted_size(table, known(table.arithmetic.add(n, MOST)), "int32") is not None
 
 
 DECIDED: list[tuple[str, Rule, int | None]] = [
@@ -261,7 +261,7 @@ CUTS: list[tuple[int, int, int, int, list[int] | None]] = [
 
 @pytest.mark.parametrize(("size", "start", "end", "step", "expected"), CUTS, ids=str)
 def test_the_places_that_a_slice_takes(size: int, start: int, end: int, step: int, expected: list[int] | None) -> None:
-    found = cut(size, start, end, step)
+    found = slice_indices(size, start, end, step)
     assert (None if found is None else list(found)) == expected
     if expected is not None and step > 0:
         table, *_ = made()

@@ -5,22 +5,22 @@ from __future__ import annotations
 import pytest
 
 from graphfix.checker.proof.core.sizes import Algebra, Size
-from graphfix.checker.proof.core.terms import TermTable, View
+from graphfix.checker.proof.core.terms import ProofValue, TermTable
 from graphfix.checker.proof.neutral.repeat_elements import LONGEST, merged, repeated
 
 Axes = tuple[int | None, ...]
 
 
-def value(sizes: tuple[Size, ...] | None) -> tuple[TermTable, View]:
+def value(sizes: tuple[Size, ...] | None) -> tuple[TermTable, ProofValue]:
     """A value of these sizes, whose view is made by `seen`."""
     table = TermTable(Algebra())
-    core, _ = table.core(("input", "x"), "x")
+    core, _ = table.find_or_create_core(("input", "x"), "x")
     core.sizes = sizes
-    return table, View(core, None, None)
+    return table, ProofValue(core, None, None)
 
 
-def seen(view: View, axes: Axes | None, sizes: tuple[Size, ...] | None) -> View:
-    return View(view.core, axes, sizes)
+def seen(view: ProofValue, axes: Axes | None, sizes: tuple[Size, ...] | None) -> ProofValue:
+    return ProofValue(view.core, axes, sizes)
 
 
 REPEATED: list[tuple[Axes | None, tuple[int, ...] | None, tuple[int, ...], tuple[int, ...] | None]] = [
@@ -58,9 +58,9 @@ def test_each_axis_is_repeated_by_its_factor(
 def test_factors_of_1_leave_the_value_as_it_is() -> None:
     table, given = value((2, 3))
     for axes, sizes in (((0, 1), (2, 3)), ((None, 1), (1, 3)), ((0, 1), (5, 3))):
-        assert repeated(table, seen(given, axes, sizes), (1, 1), "r") == View(given.core, axes, sizes)
-    assert repeated(table, seen(given, (None, 1), (1, 3)), (4, 1), "r") == View(given.core, (None, 1), (4, 3))
-    assert repeated(table, seen(given, (), ()), (), "r") == View(given.core, (), ())
+        assert repeated(table, seen(given, axes, sizes), (1, 1), "r") == ProofValue(given.core, axes, sizes)
+    assert repeated(table, seen(given, (None, 1), (1, 3)), (4, 1), "r") == ProofValue(given.core, (None, 1), (4, 3))
+    assert repeated(table, seen(given, (), ()), (), "r") == ProofValue(given.core, (), ())
 
 
 def test_what_is_repeated_twice_is_repeated_by_the_product() -> None:

@@ -9,28 +9,28 @@ import numpy as np
 import pytest
 
 from graphfix.checker.proof.core.sizes import Algebra, Size, Sizes
-from graphfix.checker.proof.core.terms import TermTable, View, whole
+from graphfix.checker.proof.core.terms import ProofValue, TermTable, value_of
 from graphfix.checker.proof.neutral import views
 from graphfix.checker.proof.neutral.constant_folding import as_constant
 from graphfix.checker.proof.neutral.constants import Constants
-from graphfix.checker.proof.neutral.neutral_elements import beside
+from graphfix.checker.proof.neutral.neutral_elements import neutral_result
 from graphfix.checker.proof.neutral.repeat_elements import LONGEST, merged, repeated
 
 Array = np.ndarray[Any, Any]
 
 
-def value(table: TermTable, sizes: Sequence[int | str] | None, name: str = "x") -> View:
+def value(table: TermTable, sizes: Sequence[int | str] | None, name: str = "x") -> ProofValue:
     """Return an input; a text is a symbol."""
-    core, _ = table.core(("input", name), name)
+    core, _ = table.find_or_create_core(("input", name), name)
     core.sizes = None if sizes is None else shape(table, sizes)
-    return whole(core)
+    return value_of(core)
 
 
 def shape(table: TermTable, sizes: Sequence[int | str]) -> Sizes:
     return tuple(table.algebra.symbol((size,), size) if isinstance(size, str) else size for size in sizes)
 
 
-def elements(view: View, array: Array) -> Array:
+def elements(view: ProofValue, array: Array) -> Array:
     """Return the elements of a view of the array that the input holds."""
     core: object = view.core
     if view.core.key[0] == "repeat":
@@ -46,7 +46,7 @@ def elements(view: View, array: Array) -> Array:
     return np.broadcast_to(full, [size for size in view.sizes or () if isinstance(size, int)])
 
 
-Move = Callable[[TermTable, View], View | None]
+Move = Callable[[TermTable, ProofValue], ProofValue | None]
 MOVES: dict[str, tuple[Sequence[int], Move, Callable[[Array], Array] | None]] = {
     "axes in front": ((2, 3), lambda _, x: views.unsqueezed(x, [0, 1]), lambda a: a.reshape(1, 1, 2, 3)),
     "axes counted from the end": ((2, 3), lambda _, x: views.unsqueezed(x, [-1, -3]), lambda a: a.reshape(2, 1, 3, 1)),
@@ -114,14 +114,14 @@ MOVES: dict[str, tuple[Sequence[int], Move, Callable[[Array], Array] | None]] = 
     "a unit repeated": ((1, 3), lambda t, x: repeated(t, x, (5, 1), ""), lambda a: np.repeat(a, 5, 0)),
     "repeated once": ((2, 3), lambda t, x: repeated(t, x, (1, 1), ""), lambda a: a),
     "merged": (
-        (2, 3), lambda t, x: merged(t, View(x.core, (0, None, 1), (2, 4, 3)), (8, 3), ""),
+        (2, 3), lambda t, x: merged(t, ProofValue(x.core, (0, None, 1), (2, 4, 3)), (8, 3), ""),
         lambda a: np.repeat(a, 4, 0)),
     "merged behind": (
-        (2, 3), lambda t, x: merged(t, View(x.core, (0, 1, None), (2, 3, 4)), (2, 12), ""),
+        (2, 3), lambda t, x: merged(t, ProofValue(x.core, (0, 1, None), (2, 3, 4)), (2, 12), ""),
         lambda a: np.repeat(a, 4, 1)),
-    "merged in front": ((2, 3), lambda t, x: merged(t, View(x.core, (None, 0, 1), (4, 2, 3)), (8, 3), ""), None),
+    "merged in front": ((2, 3), lambda t, x: merged(t, ProofValue(x.core, (None, 0, 1), (4, 2, 3)), (8, 3), ""), None),
     "merged with a unit": (
-        (2, 3), lambda t, x: merged(t, View(x.core, (0, None, 1), (2, 4, 3)), (8, 1, 3), ""),
+        (2, 3), lambda t, x: merged(t, ProofValue(x.core, (0, None, 1), (2, 4, 3)), (8, 1, 3), ""),
         lambda a: np.repeat(a, 4, 0)[:, None]),
     "two axes merged": ((2, 3), lambda t, x: merged(t, x, (6,), ""), None),
     "an axis split": ((4, 3), lambda t, x: merged(t, x, (2, 2, 3), ""), None),
@@ -130,7 +130,7 @@ MOVES: dict[str, tuple[Sequence[int], Move, Callable[[Array], Array] | None]] = 
 }  # fmt: skip
 
 
-def known(view: View | None) -> View:
+def known(view: ProofValue | None) -> ProofValue:
     assert view is not None
     return view
 
@@ -152,12 +152,12 @@ def test_moves_of_sizes_that_are_not_known() -> None:
     table = TermTable(Algebra())
     n, m = shape(table, "NM")
     x = value(table, ["N", 1, 3])
-    assert known(views.reshaped(x, (n, 3), zero_copies=True)) == View(x.core, (0, 2), (n, 3))
-    assert known(views.reshaped(x, (0, 3), zero_copies=True)) == View(x.core, (0, 2), (n, 3))
-    assert known(views.reshaped(x, (-1, 3), zero_copies=True)) == View(x.core, (0, 2), (n, 3))
+    assert known(views.reshaped(x, (n, 3), zero_copies=True)) == ProofValue(x.core, (0, 2), (n, 3))
+    assert known(views.reshaped(x, (0, 3), zero_copies=True)) == ProofValue(x.core, (0, 2), (n, 3))
+    assert known(views.reshaped(x, (-1, 3), zero_copies=True)) == ProofValue(x.core, (0, 2), (n, 3))
     assert views.reshaped(x, (m, 3), zero_copies=True) is None
     assert views.reshaped(x, (1, n, 3), zero_copies=True) is None  # an N of 0 would stand for the 1
-    assert known(views.reshaped(x, (1, n, 3), zero_copies=False)) == View(x.core, (None, 0, 2), (1, n, 3))
+    assert known(views.reshaped(x, (1, n, 3), zero_copies=False)) == ProofValue(x.core, (None, 0, 2), (1, n, 3))
     assert views.reshaped(x, (n, -1), zero_copies=False) is None  # an N of 0 leaves the other open
     assert views.squeezed(x, [0]) is None
     assert views.tiled(x, (n, 1, 1)) is None
@@ -181,8 +181,8 @@ def test_of_an_unknown_rank_nothing_is_a_view() -> None:
     assert views.expanded(table.algebra, x, (2,)) is views.broadcast_to(table.algebra, x, (2,)) is None
     assert views.tiled(x, (2,)) is views.reshaped(x, (2,), zero_copies=True) is None
     stretched = views.expanded_by(x, frozenset({(2,)}))
-    assert (stretched.core, stretched.sizes, stretched.more) == (x.core, None, {x, (2,)})
-    assert views.expanded_by(stretched, frozenset({(3,)})).more == {x, (2,), (3,)}
+    assert (stretched.core, stretched.sizes, stretched.broadcast_shapes) == (x.core, None, {x, (2,)})
+    assert views.expanded_by(stretched, frozenset({(3,)})).broadcast_shapes == {x, (2,), (3,)}
 
 
 def test_coordinates_of_long_axes_may_be_rounded() -> None:
@@ -194,9 +194,9 @@ def test_coordinates_of_long_axes_may_be_rounded() -> None:
 def test_of_an_axis_that_is_seen_stretched_or_twice_nothing_is_repeated() -> None:
     table = TermTable(Algebra())
     core = value(table, (1, 3)).core
-    assert repeated(table, View(core, (1, 1), (3, 3)), (2, 1), "") is None
-    assert repeated(table, View(core, (0, 1), (4, 3)), (2, 1), "") is None
-    assert repeated(table, View(core, (0, 1), (4, 3)), (1, 2), "") is not None
+    assert repeated(table, ProofValue(core, (1, 1), (3, 3)), (2, 1), "") is None
+    assert repeated(table, ProofValue(core, (0, 1), (4, 3)), (2, 1), "") is None
+    assert repeated(table, ProofValue(core, (0, 1), (4, 3)), (1, 2), "") is not None
 
 
 NEUTRAL: list[tuple[str, object, bool, bool]] = [
@@ -212,26 +212,26 @@ NEUTRAL: list[tuple[str, object, bool, bool]] = [
 def test_an_operand_beside_a_neutral_number_is_the_result(op: str, number: object, right: bool, left: bool) -> None:
     table = TermTable(Algebra())
     x, constant = value(table, (2, 1)), as_constant(Constants(table), np.full((4, 1, 3), number), "c")
-    stretched = View(x.core, (None, 0, None), (4, 2, 3))
-    assert beside(table.algebra, op, x, constant) == (stretched if right else None)
-    assert beside(table.algebra, op, constant, x) == (stretched if left else None)
+    stretched = ProofValue(x.core, (None, 0, None), (4, 2, 3))
+    assert neutral_result(table.algebra, op, x, constant) == (stretched if right else None)
+    assert neutral_result(table.algebra, op, constant, x) == (stretched if left else None)
 
 
 def test_several_numbers_are_not_neutral() -> None:
     table = TermTable(Algebra())
     constant = as_constant(Constants(table), np.float32([1, 2]), "c")
-    assert beside(table.algebra, "MUL", value(table, (2,)), constant) is None
-    assert beside(table.algebra, "MUL", value(table, (2,)), value(table, None, "u")) is None
-    assert beside(table.algebra, "MUL", value(table, None, "u"), value(table, (2,))) is None
+    assert neutral_result(table.algebra, "MUL", value(table, (2,)), constant) is None
+    assert neutral_result(table.algebra, "MUL", value(table, (2,)), value(table, None, "u")) is None
+    assert neutral_result(table.algebra, "MUL", value(table, None, "u"), value(table, (2,))) is None
 
 
 def test_a_value_of_unknown_rank_or_map_is_seen_by_no_operator() -> None:
     table = TermTable(Algebra())
-    core, _ = table.core(("input", "x"), "x")
+    core, _ = table.find_or_create_core(("input", "x"), "x")
     core.sizes = (1, 3)
-    full = View(core, (0, 1), (1, 3))
+    full = ProofValue(core, (0, 1), (1, 3))
 
-    def seen(view: View) -> list[View | None]:
+    def seen(view: ProofValue) -> list[ProofValue | None]:
         return [
             views.unsqueezed(view, (0,)),
             views.squeezed(view, (0,)),
@@ -243,23 +243,23 @@ def test_a_value_of_unknown_rank_or_map_is_seen_by_no_operator() -> None:
         ]
 
     assert None not in seen(full)
-    for view in (View(core, None, (1, 3)), View(core, (0, 1), None), View(core, None, None)):
+    for view in (ProofValue(core, None, (1, 3)), ProofValue(core, (0, 1), None), ProofValue(core, None, None)):
         assert seen(view) == [None] * 7
 
 
 def test_axes_are_all_within_the_rank() -> None:
     table = TermTable(Algebra())
-    core, _ = table.core(("input", "x"), "x")
+    core, _ = table.find_or_create_core(("input", "x"), "x")
     n = table.algebra.symbol(("N",), "N")
     core.sizes = (1, 3, 1, n)
-    view = View(core, (0, 1, 2, 3), core.sizes)
+    view = ProofValue(core, (0, 1, 2, 3), core.sizes)
     assert views.unsqueezed(view, (0, 6)) is None is views.unsqueezed(view, (0, -7))
-    assert views.unsqueezed(view, (0, -1)) == View(core, (None, 0, 1, 2, 3, None), (1, 1, 3, 1, n, 1))
+    assert views.unsqueezed(view, (0, -1)) == ProofValue(core, (None, 0, 1, 2, 3, None), (1, 1, 3, 1, n, 1))
     assert views.unsqueezed(view, (1, -5)) is None
     assert views.squeezed(view, (0, 1)) is None is views.squeezed(view, (2, 3))
     assert views.squeezed(view, (0, 4)) is None is views.squeezed(view, (0, -5))
-    assert views.squeezed(view, (0,)) == View(core, (1, 2, 3), (3, 1, n))
-    assert views.squeezed(view, (-2, 0)) == View(core, (1, 3), (3, n))
+    assert views.squeezed(view, (0,)) == ProofValue(core, (1, 2, 3), (3, 1, n))
+    assert views.squeezed(view, (-2, 0)) == ProofValue(core, (1, 3), (3, n))
     assert views.squeezed(view, ()) == view
     more = [table.arithmetic.add(n, each) for each in (0, 1, 2)]
     found = [views.unit_axes(table.arithmetic, (1, size or 0, 3, 1)) for size in more]
@@ -270,10 +270,10 @@ def test_axes_are_all_within_the_rank() -> None:
 
 def test_one_size_of_a_target_may_be_open() -> None:
     table = TermTable(Algebra())
-    core, _ = table.core(("input", "x"), "x")
+    core, _ = table.find_or_create_core(("input", "x"), "x")
 
     def seen(sizes: tuple[int, ...], *target: int) -> tuple[object, object] | None:
-        found = views.reshaped(View(core, tuple(range(len(sizes))), sizes), target, zero_copies=False)
+        found = views.reshaped(ProofValue(core, tuple(range(len(sizes))), sizes), target, zero_copies=False)
         return None if found is None else (found.axes, found.sizes)
 
     assert seen((2, 3), 1, -1, 3) == ((None, 0, 1), (1, 2, 3))
@@ -289,10 +289,12 @@ def test_one_size_of_a_target_may_be_open() -> None:
 def test_a_number_is_the_size_of_what_fits_it() -> None:
     table = TermTable(Algebra())
     n = table.algebra.symbol(("N",), "N")
-    core, _ = table.core(("input", "x"), "x")
-    view = View(core, (0,), (n,))
-    assert views.broadcast_to(table.algebra, view, (5,)) == View(core, (0,), (table.algebra.broadcast_size((n, 5)),))
+    core, _ = table.find_or_create_core(("input", "x"), "x")
+    view = ProofValue(core, (0,), (n,))
+    assert views.broadcast_to(table.algebra, view, (5,)) == ProofValue(
+        core, (0,), (table.algebra.broadcast_size((n, 5)),)
+    )
     assert views.broadcast_to(table.algebra, view, (1,)) is None
     assert views.broadcast_to(table.algebra, view, (-1,)) is None
     assert views.broadcast_to(table.algebra, view, ()) is None
-    assert views.broadcast_to(table.algebra, view, (7, n)) == View(core, (None, 0), (7, n))
+    assert views.broadcast_to(table.algebra, view, (7, n)) == ProofValue(core, (None, 0), (7, n))

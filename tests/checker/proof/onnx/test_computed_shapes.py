@@ -13,7 +13,7 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from graphfix.checker.proof.core.sizes import Size
-from graphfix.checker.proof.core.terms import View
+from graphfix.checker.proof.core.terms import ProofValue
 from graphfix.checker.proof.neutral.integer_values import LARGE, SMALL
 from graphfix.runtimes.onnx import onnxruntime
 from graphfix.runtimes.process import Child
@@ -131,14 +131,14 @@ def told(seed: int, path: Path, child: Child) -> Told:
     chain.size()
     path.write_bytes(chain.model().SerializeToString())
     taken, table = every_result(path)
-    assumed = set(table.assumes)
+    assumed = set(table.assumptions)
     answers = [compared(chain, taken, assumed, (rng.choice(SIZES), rng.choice(SIZES)), path, child) for _ in range(4)]
     return Told(sum(answer.count for answer in answers), [text for answer in answers for text in answer.wrong])
 
 
 def compared(
     chain: Chain,
-    taken: Sequence[Sequence[View | None]],
+    taken: Sequence[Sequence[ProofValue | None]],
     assumed: set[str],
     sizes: tuple[int, int],
     path: Path,
@@ -167,7 +167,7 @@ def compared(
     return Told(found, wrong)
 
 
-def claims(view: View, result: Array) -> list[tuple[Size, int]]:
+def claims(view: ProofValue, result: Array) -> list[tuple[Size, int]]:
     """The sizes and the elements that the proof knows, each with what came out."""
     dims = [] if view.sizes is None else zip(view.sizes, result.shape, strict=True)
     elements = [] if view.content is None else zip(view.content, result.ravel().tolist(), strict=True)

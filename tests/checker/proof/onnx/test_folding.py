@@ -105,7 +105,7 @@ def computed(proto: ModelProto, path: Path) -> list[Array | None]:
         results, _ = last_results(path)
     except UnprovedError:
         return []
-    return [None if view is None else constant_folding.literal(view) for view in results]
+    return [None if view is None else constant_folding.constant_array(view) for view in results]
 
 
 def wrong(op: str, seed: int, path: Path) -> tuple[bool, str | None]:

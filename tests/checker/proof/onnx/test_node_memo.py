@@ -13,7 +13,7 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from graphfix.checker.proof.onnx import compare
-from graphfix.checker.proof.onnx.operators.elementwise import PRODUCTS
+from graphfix.checker.proof.onnx.operators.elementwise import POWERS_ARE_PRODUCTS
 from graphfix.checker.proof.onnx.reading import node_memo
 from graphfix.results import GraphfixError
 from tests.support import engine
@@ -186,7 +186,7 @@ def kept(table: TermTable) -> object:
         len(table.unmatched),
         len(table.product_ops),
         len(table.routines),
-        list(table.assumes),
+        list(table.assumptions),
         list(table.objections),
     )
     return cores, checks, kept
@@ -206,7 +206,7 @@ def proved(before: Path, after: Path, monkeypatch: pytest.MonkeyPatch, *, by_rul
         again[0] += done
         return done
 
-    compare_concluded, read_again = compare.concluded, node_memo.NodeMemo._from_memo
+    compare_concluded, read_again = compare.conclusion, node_memo.NodeMemo._from_memo
     with monkeypatch.context() as patch:
         patch.setattr(compare, "concluded", concluded)
         patch.setattr(node_memo.NodeMemo, "_from_memo", counted)
@@ -284,4 +284,4 @@ def test_a_product_that_another_operator_is_beside_is_read_by_the_rules(tmp_path
         )
         paths.append(tmp_path / f"{at}.onnx")
         paths[-1].write_bytes(onnx.parser.parse_model(text).SerializeToString())
-    assert PRODUCTS in prove(*paths).assumes
+    assert POWERS_ARE_PRODUCTS in prove(*paths).assumes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import onnx.parser
 import pytest
 
-from graphfix.checker.proof.onnx.operators.elementwise import PRODUCTS
+from graphfix.checker.proof.onnx.operators.elementwise import POWERS_ARE_PRODUCTS
 from tests.support.proving import prove
 
 if TYPE_CHECKING:
@@ -261,8 +261,8 @@ def test_nodes_that_differ_in_one_thing_are_not_proved(what: str, tmp_path: Path
 SQUARE = f"{floats('t', 2)} r = Pow(x, t)"
 PRODUCT = "r = Mul(x, x)"
 BITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "a square as a product": (SQUARE, PRODUCT, (PRODUCTS,)),
-    "a product as a square": (PRODUCT, SQUARE, (PRODUCTS,)),
+    "a square as a product": (SQUARE, PRODUCT, (POWERS_ARE_PRODUCTS,)),
+    "a product as a square": (PRODUCT, SQUARE, (POWERS_ARE_PRODUCTS,)),
     "a square as a square": (SQUARE, f"{floats('two', 2)} r = Pow(x, two)", ()),
     "a product as a product": (PRODUCT, "v = Identity(x) r = Mul(v, x)", ()),
 }

@@ -231,8 +231,8 @@ def test_the_type_of_a_result_is_what_onnx_infers(nodes: str, opset: int, tmp_pa
 def test_a_type_is_open_that_neither_the_operator_nor_an_operand_decides(
     op: str, version: int, result: int, kind: int | None, expected: bool
 ) -> None:
-    core = Core(("whole", "", op, version, result), 0, op, counted=True)
+    core = Core(("whole", "", op, version, result), 0, op, must_match=True)
     core.dtype = kind
     assert is_open(core) is expected
-    other = Core(("maps", "", op, version, result), 0, op, counted=True)
+    other = Core(("maps", "", op, version, result), 0, op, must_match=True)
     assert not is_open(other)

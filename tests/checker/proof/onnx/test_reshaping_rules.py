@@ -10,16 +10,18 @@ import pytest
 from onnx import AttributeProto, helper
 
 from graphfix.checker.proof.core.sizes import Algebra, Size
-from graphfix.checker.proof.core.terms import TermTable, View, whole
+from graphfix.checker.proof.core.terms import ProofValue, TermTable, value_of
 from graphfix.checker.proof.onnx.operators.reshaping import OPERATORS, enter_matrix, matrix_rows, sizes_of_length
 from graphfix.checker.proof.onnx.reading.operands import Call
 
 Array = np.ndarray[Any, Any]
 
 
-def call(op: str, views: Sequence[View | None], table: TermTable, version: int = 17, **attributes: object) -> Call:
+def call(
+    op: str, views: Sequence[ProofValue | None], table: TermTable, version: int = 17, **attributes: object
+) -> Call:
     return Call(
-        label=op, domain="", op=op, version=version, since=version, views=views, inputs=[], outputs=["y"],
+        label=op, domain="", op=op, version=version, meaning_version=version, views=views, operand_names=[], result_names=["y"],
         attributes={name: stated(name, value) for name, value in attributes.items()}, description=op,
         table=table,
     )  # fmt: skip
@@ -32,11 +34,11 @@ def stated(name: str, value: object) -> AttributeProto:
     return helper.make_attribute(name, value)
 
 
-def value(table: TermTable, *sizes: int | str) -> View:
+def value(table: TermTable, *sizes: int | str) -> ProofValue:
     """Return an input; a text is a symbol."""
-    core, _ = table.core(("input", "x"), "x")
+    core, _ = table.find_or_create_core(("input", "x"), "x")
     core.sizes = terms(table, sizes)
-    return whole(core)
+    return value_of(core)
 
 
 def terms(table: TermTable, sizes: Sequence[int | str]) -> tuple[Size, ...]:
@@ -171,7 +173,7 @@ def test_what_a_view_changes_is_no_matrix() -> None:
     n, *_ = terms(table, ["N"])
     matrix = known(enter_matrix(table, [(n, 3), (4, 5)], "int64"))
     assert matrix_rows(matrix) == [(n, 3), (4, 5)]
-    assert matrix_rows(View(matrix.core, (1, 0), (2, 2))) is None
+    assert matrix_rows(ProofValue(matrix.core, (1, 0), (2, 2))) is None
     assert matrix_rows(value(table, 2, 2)) is matrix_rows(None) is None
     assert enter_matrix(table, [(n, 3)], "int64") is enter_matrix(table, [(n,), (3,)], "int64") is None
     assert enter_matrix(table, [], "int64") is None
@@ -238,7 +240,7 @@ def sizes_of(op: str, sizes: tuple[int | str, ...] | None, **attributes: object)
     view = value(table, *(sizes or ()))
     if sizes is None:
         view.core.sizes = None
-        view = whole(view.core)
+        view = value_of(view.core)
     return str(known(OPERATORS[op].sizes)(call(op, [view], table, **attributes)))
 
 

@@ -410,7 +410,7 @@ def claimed(
     path.write_bytes(proto.SerializeToString())
     results, table = last_results(path)
     known = [None if view is None else view.sizes for view in results]
-    return [None if dims is None else [value(size, sizes) for size in dims] for dims in known], set(table.assumes)
+    return [None if dims is None else [value(size, sizes) for size in dims] for dims in known], set(table.assumptions)
 
 
 def contradiction(kind: str, seed: int, folder: Path, child: Child) -> tuple[bool, str | None]:

@@ -12,7 +12,7 @@ import onnx.parser
 import pytest
 
 from graphfix.checker.proof.core.sizes import Algebra, Size
-from graphfix.checker.proof.core.terms import TermTable, whole
+from graphfix.checker.proof.core.terms import TermTable, value_of
 from graphfix.checker.proof.neutral.constant_folding import as_constant
 from graphfix.checker.proof.neutral.constants import Constants
 from graphfix.checker.proof.onnx.closed_world.wrong_inference import is_suspect
@@ -27,10 +27,10 @@ def environment(shapes: dict[str, Shape], constants: dict[str, Any]) -> Environm
     table = TermTable(Algebra())
     known = Environment({"": 17})
     for name, shape in shapes.items():
-        core, _ = table.core(("input", name), name)
+        core, _ = table.find_or_create_core(("input", name), name)
         sizes: list[Size] = [table.algebra.symbol((s,), s) if isinstance(s, str) else s for s in shape or ()]
         core.sizes = None if shape is None else tuple(sizes)
-        known.values[name] = whole(core)
+        known.values[name] = value_of(core)
     for name, value in constants.items():
         known.values[name] = as_constant(Constants(table), value, name)
     return known

@@ -8,22 +8,22 @@ import pytest
 from onnx import TensorProto
 
 from graphfix.checker.proof.core.sizes import Algebra
-from graphfix.checker.proof.core.terms import Core, TermTable, View
+from graphfix.checker.proof.core.terms import Core, ProofValue, TermTable
 from graphfix.checker.proof.onnx.reading.node_memo import NodeMemo, ValueForm, _entry_of, _is_literal
 
 FLOAT = TensorProto.FLOAT
 NUMBERS = count()
 
 
-def made(*key: object, dtype: int | None = FLOAT, sizes: tuple[int, ...] | None = (2, 3)) -> View:
-    core = Core(key, next(NUMBERS), str(key), counted=False)
+def made(*key: object, dtype: int | None = FLOAT, sizes: tuple[int, ...] | None = (2, 3)) -> ProofValue:
+    core = Core(key, next(NUMBERS), str(key), must_match=False)
     core.sizes, core.dtype = sizes, dtype
-    return View(core, None if sizes is None else tuple(range(len(sizes))), sizes)
+    return ProofValue(core, None if sizes is None else tuple(range(len(sizes))), sizes)
 
 
 @pytest.fixture
 def alike() -> NodeMemo:
-    return NodeMemo(TermTable(Algebra()), {}, set(), learns=True)
+    return NodeMemo(TermTable(Algebra()), {}, set(), stores_entries=True)
 
 
 @pytest.mark.parametrize("kind", ["input", "parameter", "whole", "product", "gemm"])
@@ -31,23 +31,23 @@ def test_values_whose_terms_no_rule_looks_into_have_one_form(alike: NodeMemo, ki
     one, two = alike._form(made(kind, "a")), alike._form(made(kind, "b"))
     assert one is two
     assert one is not None
-    assert one.held is False
+    assert one.core_or_is_constant is False
 
 
 @pytest.mark.parametrize("kind", ["Loop", "selected", "sequence"])
 def test_a_value_of_any_other_term_has_a_form_of_its_own(alike: NodeMemo, kind: str) -> None:
     views = [made(kind, "input"), made(kind, "input")]
     forms = [alike._form(view) for view in views]
-    assert [form and form.held for form in forms] == [view.core for view in views]
+    assert [form and form.core_or_is_constant for form in forms] == [view.core for view in views]
 
 
 @pytest.mark.parametrize("other", [made("input", "b", dtype=TensorProto.INT64), made("input", "b", sizes=(2, 1))])
-def test_another_type_or_shape_is_another_form(alike: NodeMemo, other: View) -> None:
+def test_another_type_or_shape_is_another_form(alike: NodeMemo, other: ProofValue) -> None:
     assert alike._form(made("input", "a")) is not alike._form(other)
 
 
 @pytest.mark.parametrize("view", [made("input", "a", dtype=None), made("input", "a", sizes=None)])
-def test_without_a_type_or_a_rank_there_is_no_form(alike: NodeMemo, view: View) -> None:
+def test_without_a_type_or_a_rank_there_is_no_form(alike: NodeMemo, view: ProofValue) -> None:
     assert alike._form(view) is None
 
 
@@ -79,7 +79,7 @@ def test_what_is_read_exactly_is_not_kept_for_the_same_operands() -> None:
 def test_a_view_of_a_value_is_kept_as_a_view_of_the_operand() -> None:
     operand, target = made("input", "a"), made("constant", "int64")
     forms = [form(False), form(target.core)]
-    seen = View(operand.core, (None, 0, 1), (1, 2, 3))
+    seen = ProofValue(operand.core, (None, 0, 1), (1, 2, 3))
     told = _entry_of("Reshape", forms, (operand.core, target.core), seen, form(False))
     assert told is not None
     assert (told.operand, told.nest, told.view) == (0, None, None)

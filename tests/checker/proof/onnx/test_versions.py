@@ -10,7 +10,12 @@ import pytest
 from onnx import AttributeProto, helper
 
 from graphfix.checker.proof.onnx.reading import versions
-from graphfix.checker.proof.onnx.reading.versions import compared_attributes, effective, meaning, unlifted
+from graphfix.checker.proof.onnx.reading.versions import (
+    compared_attributes,
+    meaning,
+    version_up_to_8,
+    with_old_defaults,
+)
 from tests.support.proof_graphs import floats, unary
 from tests.support.proving import prove
 from tests.support.written import Written
@@ -50,8 +55,11 @@ def test_what_is_taken_as_one_meaning_reads_the_same_without_attributes(version:
         if not (onnx.defs.has(op, version, "") and onnx.defs.has(op, 8, "")):
             continue
         old, new = (onnx.defs.get_schema(op, number, "") for number in (version, 8))
-        given = effective(op, "", version, {})
-        if old.since_version == new.since_version or unlifted(op, "", version, frozenset(given)) == old.since_version:
+        given = with_old_defaults(op, "", version, {})
+        if (
+            old.since_version == new.since_version
+            or version_up_to_8(op, "", version, frozenset(given)) == old.since_version
+        ):
             continue
         one.add(op)
         before, after = (
@@ -67,12 +75,12 @@ def test_what_is_taken_as_one_meaning_reads_the_same_without_attributes(version:
 def test_from_set_8_on_nothing_is_taken_as_an_older_version() -> None:
     for schema in onnx.defs.get_all_schemas_with_history():
         if not schema.domain and schema.since_version >= 8:
-            assert unlifted(schema.name, "", schema.since_version, frozenset()) == schema.since_version
+            assert version_up_to_8(schema.name, "", schema.since_version, frozenset()) == schema.since_version
 
 
 def test_an_attribute_that_a_version_does_not_know_keeps_it_apart() -> None:
-    assert unlifted("Selu", "", 1, frozenset({"alpha", "gamma"})) == 6
-    assert unlifted("Selu", "", 1, frozenset({"alpha", "gamma", "beta"})) == 1
+    assert version_up_to_8("Selu", "", 1, frozenset({"alpha", "gamma"})) == 6
+    assert version_up_to_8("Selu", "", 1, frozenset({"alpha", "gamma", "beta"})) == 1
 
 
 READ_OTHERWISE = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from graphfix.checker.files.constant_bytes import held
+from graphfix.checker.files.constant_bytes import stored_bytes
 from graphfix.checker.files.tflite.file import REQUIRED_OF_GRAPH, REQUIRED_PARTS
 from graphfix.checker.files.tflite.records import Model, Operator, Quantization, Subgraph, Tensor
 from graphfix.checker.proof.core.result import UnprovedError
@@ -29,7 +29,7 @@ def graph(*tensors: Tensor, name: str = "main", operators: tuple[str, ...] = ("N
     return Subgraph(tensors, tuple(operator(each, 0) for each in operators), (0,), (1,), name, REQUIRED_OF_GRAPH)
 
 
-MAIN = graph(tensor("x"), tensor("y"), tensor("c", (3,), payload=held(bytes(12))))
+MAIN = graph(tensor("x"), tensor("y"), tensor("c", (3,), payload=stored_bytes(bytes(12))))
 OTHER = graph(tensor("u"), tensor("v"), name="other")
 ONE = Model(3, (("NEG", 1), ("ADD", 2)), (MAIN, OTHER), (), (), REQUIRED_PARTS, identified=True, flat_bytes=99)
 
@@ -112,10 +112,10 @@ def test_operators_that_every_runtime_has_may_be_new(code: tuple[str, int], expe
     assert why(ONE, replace(ONE, codes=(*ONE.codes, code))) == expected
 
 
-A, B = held(b"a"), held(b"b")
+A, B = stored_bytes(b"a"), stored_bytes(b"b")
 DIFFER = "the metadata is not the same"
 METADATA: list[tuple[tuple[tuple[str, object], ...], tuple[tuple[str, object], ...], str]] = [
-    ((("k", A),), (("k", held(b"a")),), ""),
+    ((("k", A),), (("k", stored_bytes(b"a")),), ""),
     ((("k", A),), (("k", B),), DIFFER),
     ((("k", A),), (("l", A),), DIFFER),
     ((("k", A),), (), DIFFER),
@@ -174,16 +174,16 @@ def test_subgraphs_are_the_same_but_for_the_last_ones() -> None:
 
 BY_AXIS = Quantization((b"\0\0\0?\0\0\0?", (0, 0), ()), 0)
 NEW: dict[str, tuple[Tensor, str]] = {
-    "a constant": (tensor("n", (5,), payload=held(bytes(20))), ""),
+    "a constant": (tensor("n", (5,), payload=stored_bytes(bytes(20))), ""),
     "a computed one": (tensor("n", (5,)), ""),
-    "a scalar": (tensor("n", (), payload=held(bytes(4))), ""),
-    "half a byte more": (tensor("n", (3,), "int4", payload=held(bytes(2))), ""),
-    "half a byte less": (tensor("n", (3,), "int4", payload=held(bytes(1))), "has 1 bytes, and its shape needs 2"),
-    "texts": (tensor("n", (2,), "string", payload=held(bytes(5))), ""),
+    "a scalar": (tensor("n", (), payload=stored_bytes(bytes(4))), ""),
+    "half a byte more": (tensor("n", (3,), "int4", payload=stored_bytes(bytes(2))), ""),
+    "half a byte less": (tensor("n", (3,), "int4", payload=stored_bytes(bytes(1))), "has 1 bytes, and its shape needs 2"),
+    "texts": (tensor("n", (2,), "string", payload=stored_bytes(bytes(5))), ""),
     "texts that are computed": (tensor("n", (2,), "string"), ""),
     "with one scale": (tensor("n", dtype="int8", quantization=QUANTIZED), ""),
-    "with more bytes": (tensor("n", (5,), payload=held(bytes(24))), "has 24 bytes, and its shape needs 20"),
-    "with fewer bytes": (tensor("n", (5,), "int64", payload=held(bytes(39))), "has 39 bytes, and its shape needs 40"),
+    "with more bytes": (tensor("n", (5,), payload=stored_bytes(bytes(24))), "has 24 bytes, and its shape needs 20"),
+    "with fewer bytes": (tensor("n", (5,), "int64", payload=stored_bytes(bytes(39))), "has 39 bytes, and its shape needs 40"),
     "with scales that do not fit": (
         tensor("n", quantization=replace(BY_AXIS, loads=False)),
         "has scales that do not fit it, or of a kind of their own"),
@@ -211,7 +211,7 @@ def test_a_tensor_may_be_new_where_every_runtime_takes_it(name: str) -> None:
 
 def test_a_variable_with_bytes_or_of_texts_is_one_of_the_first_file() -> None:
     fault = "the tensor 'w' of the second file is a variable that has bytes, or is of strings"
-    for more in ({"payload": held(bytes(24))}, {"dtype": "string"}):
+    for more in ({"payload": stored_bytes(bytes(24))}, {"dtype": "string"}):
         made = tensor("w", variable=True, **more)
         plain = tensor("w", variable=True, dtype=made.dtype)
         first = (
@@ -222,11 +222,11 @@ def test_a_variable_with_bytes_or_of_texts_is_one_of_the_first_file() -> None:
 
 
 def test_a_constant_of_more_bytes_than_its_shape_is_read_by_the_same_operators() -> None:
-    long = added(ONE, tensor("n", (5,), payload=held(bytes(24))))
+    long = added(ONE, tensor("n", (5,), payload=stored_bytes(bytes(24))))
     assert why(long, ran(long, "ABS")) == "the tensor 'n' of the second file has 24 bytes, and its shape needs 20"
-    sparse = added(ONE, tensor("n", (5,), payload=held(bytes(24)), odd=("sparse", 1)))
+    sparse = added(ONE, tensor("n", (5,), payload=stored_bytes(bytes(24)), odd=("sparse", 1)))
     assert why(sparse, ran(sparse, "ABS")) == ""
-    other = added(ONE, tensor("n", (5,), payload=held(bytes(28))))
+    other = added(ONE, tensor("n", (5,), payload=stored_bytes(bytes(28))))
     assert why(long, other) == "the tensor 'n' of the second file has 28 bytes, and its shape needs 20"
 
 
@@ -268,7 +268,7 @@ ENDS: list[tuple[int, dict[str, Any], str]] = [
     (0, {"stored": (1, 3)}, "the input 'x' has another declared shape"),
     (0, {"signature": (-1, 3)}, "the input 'x' has another declared shape"),
     (0, {"dims": (None, 3)}, f"the input 'x' has another declared shape{AT_ONE_SIZE}"),
-    (0, {"payload": held(bytes(24))}, "the input 'x' lies on a constant's buffer"),
+    (0, {"payload": stored_bytes(bytes(24))}, "the input 'x' lies on a constant's buffer"),
     (1, {"dims": (2, 5), "stored": (2, 5)}, ""),
 ]  # fmt: skip
 

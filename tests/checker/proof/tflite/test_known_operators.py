@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from graphfix.checker.files.constant_bytes import held
+from graphfix.checker.files.constant_bytes import stored_bytes
 from graphfix.checker.files.tflite.records import Operator, Subgraph, Tensor
-from graphfix.checker.proof.core.terms import View
+from graphfix.checker.proof.core.terms import ProofValue
 from graphfix.checker.proof.tflite.closed_world.known_operators import Known, too_wide
 from graphfix.checker.proof.tflite.closed_world.new_forms import MOST_RANK, NARROWEST, NEW, plain
 from graphfix.checker.proof.tflite.reading.operands import Call
 from tests.support.tflite.rule_calls import call
 
-BYTES = held(bytes(4))
+BYTES = stored_bytes(bytes(4))
 
 
 def graph(*tensors: Tensor) -> Subgraph:
@@ -54,7 +54,7 @@ KEPT: list[tuple[list[str], str, str, bool]] = [
 @pytest.mark.parametrize(("first", "second", "dtypes", "kept"), KEPT)
 def test_constants_of_the_first_file_stay_constants(first: list[str], second: str, dtypes: str, kept: bool) -> None:
     given = call("ADD", ["float32[2]", "float32[2]"])
-    core, other = (given.table.core(("term", name), name)[0] for name in ("ADD#1", "ADD#2"))
+    core, other = (given.table.find_or_create_core(("term", name), name)[0] for name in ("ADD#1", "ADD#2"))
     known = Known([])
     operator = Operator("ADD", 1, tuple(range(len(second))), (0,), {}, (), ())
     for pattern in first:
@@ -67,7 +67,7 @@ def test_constants_of_the_first_file_stay_constants(first: list[str], second: st
 
 
 def test_an_operand_that_is_not_given_is_no_constant() -> None:
-    core, _ = call("ADD", []).table.core(("term",), "ADD#1")
+    core, _ = call("ADD", []).table.find_or_create_core(("term",), "ADD#1")
     known = Known([])
     for inputs, first in (((0, -1), True), ((0, 1), False), ((-1, 0), False)):
         operator = Operator("ADD", 1, inputs, (0,), {}, (), ())
@@ -115,7 +115,7 @@ def test_over_how_many_axes_kernels_broadcast(op: str, operands: list[str], wide
     given = call(op, operands)
     assert too_wide(given) is wide
     known = Known([])
-    core, _ = given.table.core(("term",), "t")
+    core, _ = given.table.find_or_create_core(("term",), "t")
     known.maps(given, core, first=False)
     rank = max((text.count(",") + 1 for text in operands if "," in text), default=0)
     why = f"{op} of the second file broadcasts over {rank} axes; kernels do not"
@@ -146,8 +146,8 @@ def test_a_stated_shape_is_the_results_or_one_of_the_first_file(
 ) -> None:
     given = call("ADD", ["float32[2]"])
     given = replace(given, result=given.result._replace(stored=stored, dims=dims))
-    core, _ = given.table.core(("term",), "t")
-    view = View(core, None if sizes is None else tuple(range(len(sizes))), sizes)
+    core, _ = given.table.find_or_create_core(("term",), "t")
+    view = ProofValue(core, None if sizes is None else tuple(range(len(sizes))), sizes)
     known = Known([])
     known.ranks(given, view, first=False)
     why = "the result of ADD of the second file has not the shape that is stated"
@@ -187,8 +187,8 @@ def objects(
 ) -> bool:
     """Return whether an operator of the second file is objected to, where the first has that one."""
     known = Known([])
-    core, _ = second[0].table.core(("term",), "t")
-    views = [View(core, None if sizes is None else (None,) * len(sizes), sizes)] * count
+    core, _ = second[0].table.find_or_create_core(("term",), "t")
+    views = [ProofValue(core, None if sizes is None else (None,) * len(sizes), sizes)] * count
     for (given, where), is_first in ((first, True), (second, False)):
         known.reads(where, given.operator, [given] * count, views, first=is_first, computed=computed)
     why = f"{second[0].description} of the second file is none of the first, and may not be new"
@@ -232,8 +232,8 @@ def test_what_is_spelled_like_one_of_the_first_file_may_read_other_values() -> N
         assert objects(one, other, count=2, computed=False)
         assert objects(one, other, sizes=(4,), computed=False)
         assert objects(one, other, sizes=None) is not each
-        core, _ = given.table.core(("unknown",), "u")
-        unknown = (replace(given, views=[View(core, None, None), given.views[0]]), where)
+        core, _ = given.table.find_or_create_core(("unknown",), "u")
+        unknown = (replace(given, views=[ProofValue(core, None, None), given.views[0]]), where)
         assert objects(one, unknown)
         assert not objects(one, unknown, computed=False)
     given, where = one = made("ADD", [ones(MOST_RANK + 1, 5), ones(1)], "vv")

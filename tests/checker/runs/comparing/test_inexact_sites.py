@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pytest
 
-from graphfix.checker.runs.comparing.inexact_sites import apart, bounded, held, observed
+from graphfix.checker.runs.comparing.inexact_sites import apart, bounded, held_sites, observed
 from graphfix.results import InexactSite, Verdict
 from graphfix.runtimes.session import RefusedError, SessionBy
 
@@ -62,15 +62,15 @@ def test_axes_do_not_matter_and_types_do() -> None:
 def test_each_site_is_held_to_its_bound_by_the_worst_of_all_runs(
     runs: list[Mapping[InexactSite, float]], differs: str | None, is_open: str | None, text: str
 ) -> None:
-    found = held([A, B], runs)
+    found = held_sites([A, B], runs)
     assert (found.differs, found.open) == (differs, is_open)
     assert found.text.startswith(text)
     assert bool(found.text) == bool(text)
 
 
 def test_at_most_three_sites_are_named() -> None:
-    assert held([A, B, C], []).open == "not observed: A, B, C"
-    assert held([A, B, C, D, E], []).open == "not observed: A, B, C and 2 more"
+    assert held_sites([A, B, C], []).open == "not observed: A, B, C"
+    assert held_sites([A, B, C, D, E], []).open == "not observed: A, B, C and 2 more"
 
 
 FARTHEST = "inexact operator off by at most 1e-05 of the largest magnitude"

@@ -118,7 +118,7 @@ def test_an_input_is_set_to_a_constant_by_either_name(
         return
     found = model.setting(values, bindings, shapes)
     assert {name: array.tolist() for name, array in found.constant_feeds.items()} == {"serving_x:0": expected}
-    assert (found.inputs, found.defaults, found.known) == ((Y,), (Z,), (Y, NAMED))
+    assert (found.inputs, found.defaults, found.input_specs) == ((Y,), (Z,), (Y, NAMED))
 
 
 def test_only_a_tensor_can_be_set() -> None:
@@ -128,13 +128,13 @@ def test_only_a_tensor_can_be_set() -> None:
 
 def test_requested_sizes_are_those_of_the_own_names() -> None:
     model = interface(NAMED, Y)
-    assert model.named({"x[0]": 3, "y[0]": 4, "N": 5}, {"x": (1, 2), "y": (3,)}) == (
+    assert model.by_own_names({"x[0]": 3, "y[0]": 4, "N": 5}, {"x": (1, 2), "y": (3,)}) == (
         {"serving_x:0[0]": 3, "y[0]": 4, "N": 5},
         {"serving_x:0": (1, 2), "y": (3,)},
     )
     known = interface(X, Y).known_as({"x": "image"})
     assert [(each.name, each.alias) for each in known.declared] == [("x", "image"), ("y", "")]
-    assert known.named({"image[0]": 3}, {}) == ({"x[0]": 3}, {})
+    assert known.by_own_names({"image[0]": 3}, {}) == ({"x[0]": 3}, {})
 
 
 def test_an_input_without_a_rank_gets_one() -> None:

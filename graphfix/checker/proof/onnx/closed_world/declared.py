@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from onnx import ValueInfoProto
 
     from graphfix.checker.proof.core.sizes import Sizes
-    from graphfix.checker.proof.core.terms import TermTable, View
+    from graphfix.checker.proof.core.terms import ProofValue, TermTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ def _shapeless(given: TypeProto) -> None:
 def check_values(
     table: TermTable,
     infos: Iterable[Declared],
-    values: Mapping[str, View],
-    enter_names: Callable[[Declared, View], None],
+    values: Mapping[str, ProofValue],
+    enter_names: Callable[[Declared, ProofValue], None],
 ) -> None:
     """Compare the types and shapes that a file declares for values with those that are known to the proof.
 
@@ -125,7 +125,7 @@ def check_values(
             _check_shape(table, name, view, kind.dims)
 
 
-def _check_type(table: TermTable, name: str, view: View, declared: int | bytes) -> None:
+def _check_type(table: TermTable, name: str, view: ProofValue, declared: int | bytes) -> None:
     """Compare the declared element type of a value with its known type.
 
     In the first file, a declared type fills an unknown one.
@@ -133,37 +133,37 @@ def _check_type(table: TermTable, name: str, view: View, declared: int | bytes) 
     if declared and not table.closed:
         set_type(view.core, declared)
     if declared and declared != dtype(view.core):
-        if table.closed and (view, declared) not in table.misdeclared:
+        if table.closed and (view, declared) not in table.wrong_declared_types:
             table.objections.append(f"the second file declares another type of the value {name!r} than it has")
-        table.misdeclared.add((view, declared))
+        table.wrong_declared_types.add((view, declared))
 
 
-def _check_elements(table: TermTable, info: Declared, view: View) -> None:
+def _check_elements(table: TermTable, info: Declared, view: ProofValue) -> None:
     """Compare the declared type of a value that is no tensor, such as a sequence, with the first file's declaration.
 
     No rule infers the sizes of the contained tensors, so the second file may declare only the first file's sizes.
     """
     said = info.type.data
     if not table.closed:
-        table.elements.add((info.name, view, said))
-    elif said != info.type.kind and (info.name, view, said) not in table.elements:
+        table.declared_content_types.add((info.name, view, said))
+    elif said != info.type.kind and (info.name, view, said) not in table.declared_content_types:
         table.objections.append(f"the second file declares sizes of what {info.name!r} holds, which nothing says")
 
 
-def _check_shape(table: TermTable, name: str, view: View, dims: tuple[int, ...]) -> None:
+def _check_shape(table: TermTable, name: str, view: ProofValue, dims: tuple[int, ...]) -> None:
     """Compare the declared shape of a value with its known shape. The first file's shapes are only recorded."""
     if not table.closed:
-        table.declared.setdefault((name, view), []).append(dims)
+        table.declared_shapes.setdefault((name, view), []).append(dims)
         return
     if view.sizes == dims:
         return
     sizes = None if view.sizes is None else result_sizes(view.sizes)
     if sizes is not None and _states(dims, sizes):
         return
-    if not _agrees(dims, (sizes, *table.declared.get((name, view), ()))):
+    if not _agrees(dims, (sizes, *table.declared_shapes.get((name, view), ()))):
         shape = ",".join("?" if size < 0 else str(size) for size in dims)
         table.objections.append(f"the second file declares {name!r} as [{shape}], which it is not known to be")
-    table.unsupported.add(name)
+    table.unconfirmed_shapes.add(name)
 
 
 @lru_cache(maxsize=1 << 8)
@@ -175,13 +175,13 @@ def _states(dims: tuple[int, ...], sizes: Sizes) -> bool:
     return _agrees(dims, (sizes,))
 
 
-def _agrees(dims: tuple[int, ...], known: Sequence[Sequence[object] | None]) -> bool:
+def _agrees(dims: tuple[int, ...], derived_shapes: Sequence[Sequence[object] | None]) -> bool:
     """Return whether each declared number is the size of that axis in one of the known shapes.
 
     Only shapes of the same rank count, and at least one must exist. A declared size below 0 is free, so it agrees with
     every size.
     """
-    shapes = [shape for shape in known if shape is not None and len(shape) == len(dims)]
+    shapes = [shape for shape in derived_shapes if shape is not None and len(shape) == len(dims)]
     return bool(shapes) and all(
         size < 0 or any(shape[axis] == size for shape in shapes) for axis, size in enumerate(dims)
     )

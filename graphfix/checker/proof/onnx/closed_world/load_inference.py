@@ -58,7 +58,7 @@ def objection(one: ModelProto, two: ModelProto, reading: Reading) -> str | None:
     `reading` is the proof's reading of the second file, after its `run`.
     """
     suspects = _suspects(reading)
-    sources = suspects.union(reading.table.unsupported)
+    sources = suspects.union(reading.table.unconfirmed_shapes)
     has_bodies = len(reading.scopes) > 1
     if not (sources or has_bodies) or one.graph == two.graph:
         return None
@@ -145,8 +145,8 @@ def _bare(model: ModelProto, suspects: Collection[str]) -> ModelProto:
     for field in ("node", "input", "output", "value_info"):
         getattr(bare.graph, field).extend(getattr(graph, field))
     bare.graph.initializer.extend(map(_small, graph.initializer))
-    for held in (bare, *bare.functions):
-        for entry in held.opset_import:
+    for holder in (bare, *bare.functions):
+        for entry in holder.opset_import:
             entry.domain = domain_of(entry.domain)
     for function in bare.functions:
         for body in _reduced(function.node):
@@ -174,14 +174,14 @@ def _reduce(graph: GraphProto, suspects: Collection[str], around: Mapping[str, T
     made.update(own)
     _drop_stored(graph, own.keys() | suspects)
     for name in sorted(read.difference(made).intersection(around)):
-        held = around[name]
-        if isinstance(held, TensorProto):
-            graph.initializer.append(held)
+        info = around[name]
+        if isinstance(info, TensorProto):
+            graph.initializer.append(info)
         else:
-            graph.node.insert(0, held)
-    known = {name: held for name, held in around.items() if name not in made} | own if inside else {}
+            graph.node.insert(0, info)
+    infos = {name: held for name, held in around.items() if name not in made} | own if inside else {}
     for body in inside:
-        _reduce(body, suspects, known)
+        _reduce(body, suspects, infos)
 
 
 def _reduced(nodes: Iterable[NodeProto]) -> list[GraphProto]:
@@ -191,9 +191,9 @@ def _reduced(nodes: Iterable[NodeProto]) -> list[GraphProto]:
         if node.domain:  # onnx's inference does not support the standard set's other name
             node.domain = domain_of(node.domain)
         for attribute in node.attribute:
-            held = graphs(attribute)
-            inside += held
-            if not held:
+            bodies = graphs(attribute)
+            inside += bodies
+            if not bodies:
                 _empty_large_tensors(attribute)
     return inside
 
@@ -303,10 +303,10 @@ def _clash(
     wrong, sure = _compared(reading, doubtful, after)
     # The inferred shape of an If is that of its branches' results, which are compared separately.
     inferred = [each for each in wrong if each.op != "If" or each.name in sources]
-    known = _stated(one.graph)
-    if any(each.name in suspects or each.shape not in known.get(each.name, ()) for each in inferred):
-        known = _shapes(_bare(one, suspects)) or {}
-    new = {(each.name, each.shape) for each in inferred if each.shape not in known.get(each.name, ())}
+    stated = _stated(one.graph)
+    if any(each.name in suspects or each.shape not in stated.get(each.name, ()) for each in inferred):
+        stated = _shapes(_bare(one, suspects)) or {}
+    new = {(each.name, each.shape) for each in inferred if each.shape not in stated.get(each.name, ())}
     chosen = {name for node in every_node(one) if node.op_type == "If" for name in node.output}
     outputs = {value.name for graph, _ in reading.scopes for value in graph.output}
     sizes: dict[Shape, list[Sizes | None]] = {}
@@ -353,6 +353,6 @@ def _difference(shape: Shape, sizes: Sizes | None) -> str | None:
         return None if all(size is None for size in shape) else f"[{stated}], and no rule derives its shape"
     if len(derived) != len(shape):
         return f"[{stated}], which has another rank"
-    if all(size is None or size == known for size, known in zip(shape, derived, strict=True)):
+    if all(size is None or size == derived_size for size, derived_size in zip(shape, derived, strict=True)):
         return None
     return f"[{stated}], which is [{','.join(map(str, derived))}]"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from onnx import FunctionProto, NodeProto, ValueInfoProto
 
     from graphfix.checker.proof.core.sizes import Sizes
-    from graphfix.checker.proof.core.terms import Core, View
+    from graphfix.checker.proof.core.terms import Core, ProofValue
     from graphfix.checker.proof.onnx.closed_world.model_parts import FunctionKey
     from graphfix.checker.proof.onnx.closed_world.new_nodes import ClosedWorld
     from graphfix.checker.proof.onnx.reading.operands import Call
@@ -60,7 +60,7 @@ def inference_basis(
     loop = call.op == "Loop"
     if _is_declared(output, sizes, numbers=loop):
         return None
-    call.table.assumes[INFERRED] = None
+    call.table.assumptions[INFERRED] = None
     if _is_declared(output, sizes, numbers=loop, may_be_undeclared=is_uninferred) or (not loop and _shows_ranks(body)):
         return None
     numbers = _numbers(output, sizes) if loop else None
@@ -73,8 +73,8 @@ def _numbers(output: ValueInfoProto, sizes: Sizes | None) -> tuple[int, ...] | N
     if sizes is None or len(dims) != len(sizes) or not all(dim.HasField("dim_value") for dim in dims):
         return None
     pairs = zip(dims, result_sizes(sizes), strict=True)
-    known = all(not isinstance(size, int) or size == dim.dim_value for dim, size in pairs)
-    return tuple(dim.dim_value for dim in dims) if known else None
+    agrees = all(not isinstance(size, int) or size == dim.dim_value for dim, size in pairs)
+    return tuple(dim.dim_value for dim in dims) if agrees else None
 
 
 def _is_declared(
@@ -158,8 +158,8 @@ def _rename(graph: GraphProto, numbers: dict[str, str]) -> None:
         node.input[:], node.output[:] = map(number, node.input), map(number, node.output)
         for body in bodies([node]):
             _rename(body, numbers)
-    for named in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
-        named.name = number(named.name)
+    for renamed in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
+        renamed.name = number(renamed.name)
     for sparse in graph.sparse_initializer:
         sparse.values.name = number(sparse.values.name)
     for described in (graph, *graph.input, *graph.output, *graph.value_info, *graph.node):
@@ -171,7 +171,7 @@ def _rename(graph: GraphProto, numbers: dict[str, str]) -> None:
 # --- sizes for which runtimes infer no number ------------------------------------------------------------------------
 
 
-def mark_stacks(outputs: Sequence[ValueInfoProto], given: Sequence[View], results: Sequence[View]) -> None:
+def mark_stacks(outputs: Sequence[ValueInfoProto], given: Sequence[ProofValue], results: Sequence[ProofValue]) -> None:
     """Mark the uninferred sizes of a Loop's scan outputs: the number of iterations, and sizes not inferred in the body.
 
     `outputs` are the body's declarations, `given` the body's values, and `results` the Loop's results.
@@ -217,4 +217,4 @@ def enter_uncopied(world: ClosedWorld, loop: tuple[object, ...], body: GraphProt
             if is_scan:
                 world.refuse(why)
             else:
-                world.odd(("uncopied", loop, at, source), why)
+                world.require_in_first(("uncopied", loop, at, source), why)

@@ -104,11 +104,11 @@ def _functions(one: ModelProto, two: ModelProto, called: Called) -> Iterator[str
     import the operator sets that the function imports. An equal function that only the second file calls must be valid
     like a new one, because runtimes check only functions that are called.
     """
-    known = {key_of(each): each for each in one.functions}
+    first_functions = {key_of(each): each for each in one.functions}
     twice = Counter(map(key_of, two.functions)) - Counter(map(key_of, one.functions))
     first, second = _versions(one.opset_import), _versions(two.opset_import)
     for each in two.functions:
-        key, ours = key_of(each), known.get(key_of(each))
+        key, ours = key_of(each), first_functions.get(key_of(each))
         as_before = ours is not None and each.SerializeToString(deterministic=True) == ours.SerializeToString(
             deterministic=True
         )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
 
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.onnx.closed_world.declared import Declared
     from graphfix.checker.proof.onnx.closed_world.model_parts import FunctionKey
     from graphfix.checker.proof.onnx.reading.operands import Environment
@@ -31,7 +31,7 @@ class Oddities(Protocol):
 
     closed: bool
 
-    def odd(self, key: object, reason: str) -> None:
+    def require_in_first(self, key: object, reason: str) -> None:
         """Record an unusual part that a runtime may refuse.
 
         `key` identifies it, and `reason` is reported for the second file.
@@ -40,7 +40,7 @@ class Oddities(Protocol):
 
 INLINED = b"_inlfunc_"
 """The beginning of the names that runtimes generate."""
-Place: TypeAlias = "tuple[str, str, View, int]"
+Place: TypeAlias = "tuple[str, str, ProofValue, int]"
 """A graph's name, a value's name, the value, and an axis of it."""
 
 
@@ -57,43 +57,43 @@ def enter_node_names(world: Oddities, graph: str, nodes: Sequence[NodeProto], *,
         return
     for name, count in Counter(node.name for node in nodes if node.op_type != "Constant").items():
         if name and count > 1:
-            world.odd(("nodes", graph, name), f"{count} nodes of the second file have the name {name!r}")
+            world.require_in_first(("nodes", graph, name), f"{count} nodes of the second file have the name {name!r}")
 
 
 def enter_devices(world: Oddities, graph: str, node: NodeProto) -> None:
     """Record in `world` the devices that a node names, if there are any."""
-    held = tuple([each.SerializeToString(deterministic=True) for each in node.device_configurations])
-    if held:
-        world.odd(("devices", graph, held), f"a node of the second file names devices: {node.name!r}")
+    configurations = tuple([each.SerializeToString(deterministic=True) for each in node.device_configurations])
+    if configurations:
+        world.require_in_first(("devices", graph, configurations), f"a node of the second file names devices: {node.name!r}")
 
 
 def _enter_made(world: Oddities, names: Iterable[str]) -> None:
     """Record in `world` names that contain `_inlfunc_`, as names that onnxruntime generates for functions do."""
     for name in names:
         if INLINED.decode() in str(name):
-            world.odd(("inlined", name), f"the second file has a name as runtimes make them: {name!r}")
+            world.require_in_first(("inlined", name), f"the second file has a name as runtimes make them: {name!r}")
 
 
 def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> None:
     """Record in `world` the names of a body that shadow a name outside the body, and other unusual names of a body."""
     if not graph.name:
-        world.odd("a body without a name", "a body of the second file has no name")
+        world.require_in_first("a body without a name", "a body of the second file has no name")
     inputs, initializers = {info.name for info in graph.input}, _initializers(graph)
     made = {"input": inputs, "constant": initializers, "result": [name for node in graph.node for name in node.output]}
     for kind, name in ((kind, name) for kind, names in made.items() for name in names):
         # the kind is in the key, because a runtime may accept a shadowing input but not a shadowing result
-        if name and outer.knows(name):
+        if name and outer.has_value(name):
             reason = f"a body of the second file has {name!r} anew, which is around it"
-            world.odd(("shadows", kind, graph.name, name), reason)
+            world.require_in_first(("shadows", kind, graph.name, name), reason)
     for name in inputs.intersection(initializers):
-        world.odd(("held", graph.name, name), f"the input {name!r} of a body of the second file is a constant as well")
+        world.require_in_first(("held", graph.name, name), f"the input {name!r} of a body of the second file is a constant as well")
 
 
 def enter_graph_names(
     world: Oddities,
     graph: GraphProto,
     infos: tuple[Sequence[Declared], Sequence[Declared]],
-    values: Mapping[str, View],
+    values: Mapping[str, ProofValue],
     *,
     body: bool,
     inlined: bool,
@@ -105,20 +105,20 @@ def enter_graph_names(
     `infos` are the declarations of the inputs and outputs, and those of the other values. `body` is True if the graph
     is a body. If `inlined`, names of values that look like names that runtimes generate are recorded too.
     """
-    named = [*(info.name for info in (*graph.input, *graph.output)), *_initializers(graph)]
+    value_names = [*(info.name for info in (*graph.input, *graph.output)), *_initializers(graph)]
     if inlined:
         _enter_made(world, values)
-    if not all(named):
-        world.odd(("nameless", graph.name), "an input, an output or a constant of the second file has no name")
+    if not all(value_names):
+        world.require_in_first(("nameless", graph.name), "an input, an output or a constant of the second file has no name")
     if body:
         outputs = Counter(info.name for info in graph.output)
         for name in (name for name, count in outputs.items() if count > 1):
-            world.odd(("twice", graph.name, name), f"a body of the second file returns {name!r} twice")
+            world.require_in_first(("twice", graph.name, name), f"a body of the second file returns {name!r} twice")
     untyped = [name for name, kind in chain(*infos) if not kind.kind and (kind.is_tensor or (body and kind.is_nothing))]
     for name in untyped:
-        world.odd(("untyped", graph.name, name), f"the second file does not say the type of {name!r}")
+        world.require_in_first(("untyped", graph.name, name), f"the second file does not say the type of {name!r}")
     for name in [name for name, _ in infos[1] if name not in values]:
-        world.odd(("value info", graph.name, name), f"the second file declares {name!r}, which is no value")
+        world.require_in_first(("value info", graph.name, name), f"the second file declares {name!r}, which is no value")
 
 
 def own_names(graph: GraphProto) -> list[str]:
@@ -137,28 +137,28 @@ class SizeNames:
     onnxruntime plans memory by these names, in all graphs.
     """
 
-    first: dict[tuple[str, str], dict[tuple[View, int], str | None]] = field(default_factory=dict)
+    first: dict[tuple[str, str], dict[tuple[ProofValue, int], str | None]] = field(default_factory=dict)
     """The first file's name for the size of each axis, by graph and value name, or None if it declares several names.
     """
     second: dict[str, list[tuple[Place, object]]] = field(default_factory=dict)
     """The axes of values in the second file, each with its size as a term, by the name of the size."""
     _met: set[tuple[object, ...]] = field(default_factory=set)
 
-    def enter(self, world: Oddities, graph: str, info: Declared, view: View) -> None:
+    def enter(self, world: Oddities, graph: str, info: Declared, view: ProofValue) -> None:
         """Record the names that a graph declares for the sizes of a value, and any declared size below 0."""
         value, kind = info
         for axis in kind.below_0:
-            world.odd(("negative", graph, value, axis), f"the second file says a size below 0 of {value!r}")
+            world.require_in_first(("negative", graph, value, axis), f"the second file says a size below 0 of {value!r}")
         if not world.closed:
             first = self.first.setdefault((graph, value), {})
             for axis, name in kind.names:
                 first[view, axis] = name if first.get((view, axis), name) == name else None
             return
         sizes = () if view.sizes is None else result_sizes(view.sizes)
-        known = self.first.get((graph, value))
+        first_name = self.first.get((graph, value))
         for axis, name in kind.names:
             size = sizes[axis] if axis < len(sizes) else None
-            mark = name, size, None if known is None else known.get((view, axis))
+            mark = name, size, None if first_name is None else first_name.get((view, axis))
             # Places of one known size and one name in the first file are equal, so the first place represents them.
             if size is None or mark not in self._met:
                 self._met.add(mark)
@@ -198,9 +198,9 @@ class SizeNames:
             for mark in (("size", size) if size is not None else None, self._in_first(place)):
                 if mark is not None and top(mark) != top(place):
                     above[top(place)] = top(mark)
-        whole = top(places[0][0])
+        outer_scope = top(places[0][0])
         for place, _ in places:
-            if top(place) != whole:
+            if top(place) != outer_scope:
                 at = f"axis {place[3]} of {place[1]!r}"
                 return f"the second file calls two sizes {name!r} that are not known to be one: one is {at}"
         return None

@@ -22,8 +22,8 @@ from graphfix.checker.proof.onnx.reading.node_signature import (
     Parts,
     Pattern,
     SignatureMemo,
-    allowed,
     ends_named,
+    is_allowed_signature,
 )
 from graphfix.checker.proof.onnx.reading.operands import domain_of
 from graphfix.checker.proof.onnx.reading.types import dtype, type_name
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.checker.proof.core.sizes import Sizes
-    from graphfix.checker.proof.core.terms import TermTable, View
+    from graphfix.checker.proof.core.terms import ProofValue, TermTable
     from graphfix.checker.proof.onnx.reading.node_signature import Kinds
     from graphfix.checker.proof.onnx.reading.operands import Call
 
@@ -130,7 +130,7 @@ class ClosedWorld:
         if self.closed and self.reason is None:
             self.reason = reason
 
-    def odd(self, key: object, reason: str) -> None:
+    def require_in_first(self, key: object, reason: str) -> None:
         """Record a part that a runtime may refuse.
 
         The second file may have it only if the first file has it (equal `key`).
@@ -145,15 +145,15 @@ class ClosedWorld:
         found = self.nodes.get(parts)
         if found is None:
             signature = NodeSignature(*parts)
-            found = self.nodes[parts] = SignatureMemo(signature, allowed(signature))
+            found = self.nodes[parts] = SignatureMemo(signature, is_allowed_signature(signature))
         return found
 
-    def enter(self, call: Call, results: Sequence[View | None]) -> None:
+    def enter(self, call: Call, results: Sequence[ProofValue | None]) -> None:
         """Record a node with its results, if its signature was not recorded with operands of these types before.
 
         For the second file, check whether the node may stop the file from loading.
         """
-        node, kinds = call.signature_memo, call.kinds
+        node, kinds = call.signature_memo, call.operand_types
         operator = (node.signature.op, domain_of(node.signature.domain), kinds)
         node.entered_types.add(kinds)
         if not self.closed:
@@ -161,24 +161,24 @@ class ClosedWorld:
             self.types.add(operator)
             self.patterns.add((*operator[:2], node.signature.operands, node.signature.results))
         elif self.reason is None:
-            fault = self._fault(call, results, known=operator in self.types and None not in kinds)
+            fault = self._fault(call, results, are_inputs_known=operator in self.types and None not in kinds)
             self.reason = None if fault is None else f"{call.description} of the second file {fault}"
 
-    def _fault(self, call: Call, results: Sequence[View | None], *, known: bool) -> str | None:
+    def _fault(self, call: Call, results: Sequence[ProofValue | None], *, are_inputs_known: bool) -> str | None:
         """Return why a node may not load, as a phrase; None if it loads.
 
-        `known` is True if the first file has the operator with operands of these types.
+        `are_inputs_known` is True if the first file has the operator with operands of these types.
         """
-        node, kinds = call.signature_memo, call.kinds
+        node, kinds = call.signature_memo, call.operand_types
         op, domain, version = node.signature.op, node.signature.domain, node.signature.version
         if not (node.is_in_first or self._is_full(node)):
             return "is written as no node of the first, and not in full as its operator set says"
-        if not (node.is_in_first or known or domain in _SPECIFIED):
+        if not (node.is_in_first or are_inputs_known or domain in _SPECIFIED):
             return "has operands of other types than any of its operator in the first"
         is_defined = domain in _SPECIFIED and schema(op, domain, version) is not None
         if is_defined and not accepted(op, domain, version, kinds):
             return "has operands of types that its operator set refuses"
-        form = None if domain or known else FORMS.get(op)
+        form = None if domain or are_inputs_known else FORMS.get(op)
         if form is not None and any(view is not None and is_open(view.core) for view in call.views):
             return "has an operand of a type that is not known"
         if form is not None and not self._has_kernels(form, kinds, results):
@@ -197,7 +197,7 @@ class ClosedWorld:
         is_plain = all(map(ends_named, ends)) or (signature.op, domain_of(signature.domain), *ends) in self.patterns
         return is_plain and node.is_allowed
 
-    def enter_growth(self, table: TermTable, call: Call, results: Sequence[View | None]) -> None:
+    def enter_growth(self, table: TermTable, call: Call, results: Sequence[ProofValue | None]) -> None:
         """Record a node with a large result whose shape, apart from unit axes, is the shape of no term.
 
         The second file may have such a node only if the first file has one with a result of this shape.
@@ -208,9 +208,11 @@ class ClosedWorld:
                 continue
             kept = _without_units(sizes)
             if not self.closed or all(kept != _without_units(core.sizes or ()) for core in table.cores.values()):
-                self.odd(("grown", kept), f"{call.description} of the second file makes a value larger than any before")
+                self.require_in_first(
+                    ("grown", kept), f"{call.description} of the second file makes a value larger than any before"
+                )
 
-    def _has_kernels(self, form: NewForm, kinds: Kinds, results: Sequence[View | None]) -> bool:
+    def _has_kernels(self, form: NewForm, kinds: Kinds, results: Sequence[ProofValue | None]) -> bool:
         """Return whether every runtime that loads the first file has a kernel for the form with these types.
 
         An unknown type is ignored.

@@ -15,7 +15,7 @@ from graphfix.checker.proof.onnx.reading.types import KNOWN_TYPES, dtype, set_ty
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from graphfix.checker.proof.core.terms import Core, View
+    from graphfix.checker.proof.core.terms import Core, ProofValue
     from graphfix.checker.proof.onnx.reading.node_signature import Kinds
     from graphfix.checker.proof.onnx.reading.operands import Call
 
@@ -56,16 +56,16 @@ def accepted(op: str, domain: str, version: int, kinds: Kinds) -> bool:
     return True
 
 
-def infer_types(call: Call, results: Iterable[View | None]) -> None:
+def infer_types(call: Call, results: Iterable[ProofValue | None]) -> None:
     """Set the types of results whose types are unknown."""
-    known = call.signature_memo.result_kinds
+    memo = call.signature_memo.result_kinds
     for index, view in enumerate(results):
         if view is None or view.core.dtype is not None or view.core.key[0] == "integers":
             continue
-        place = call.kinds, index
-        if place not in known:
-            known[place] = _kind(call, index)
-        set_type(view.core, known[place])
+        place = call.operand_types, index
+        if place not in memo:
+            memo[place] = _kind(call, index)
+        set_type(view.core, memo[place])
 
 
 def _kind(call: Call, index: int) -> int | bytes | None:
@@ -189,20 +189,22 @@ def is_open(core: Core) -> bool:
 @cache
 def _operator(op: str, domain: str, version: int) -> OperatorTypes | None:
     """Return the types of an operator by onnx's schema; None if onnx has no schema for the operator."""
-    known = schema(op, domain, version)
-    if known is None:
+    operator_schema = schema(op, domain, version)
+    if operator_schema is None:
         return None
     results: list[tuple[str | int, Sequence[int]]] = []
-    for result in known.outputs:
+    for result in operator_schema.outputs:
         only = next(iter(result.types)) if len(result.types) == 1 else ""
         number = _NAMES.get(only)
         like = tuple(
             index
-            for index, given in enumerate(known.inputs)
+            for index, given in enumerate(operator_schema.inputs)
             if given.type_str == result.type_str and given.is_homogeneous and result.is_homogeneous
         )
         results.append((result.type_str if number is None else number, like))
-    operands = [(given.type_str if given.is_homogeneous else "", frozenset(given.types)) for given in known.inputs]
+    operands = [
+        (given.type_str if given.is_homogeneous else "", frozenset(given.types)) for given in operator_schema.inputs
+    ]
     return OperatorTypes(operands, results)
 
 

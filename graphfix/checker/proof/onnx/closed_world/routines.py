@@ -15,7 +15,7 @@ from graphfix.checker.files.onnx import operators as onnx_ops
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from graphfix.checker.proof.core.terms import Core, View
+    from graphfix.checker.proof.core.terms import Core, ProofValue
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 ROUTINES = (
@@ -101,7 +101,7 @@ def _enter_routine(call: Call, core: Core, operator: tuple[str, str]) -> None:
     If an earlier node of the same core was recorded with another routine, an assumption is recorded.
     """
     # operand 0 of a Where is the condition, and its other operands may be missing
-    kind = next(iter(call.kinds[call.op == "Where" :]), None)
+    kind = next(iter(call.operand_types[call.op == "Where" :]), None)
     assumed = _assumed(call, floats=kind in _FLOATS)
     if assumed is None:
         return
@@ -109,16 +109,16 @@ def _enter_routine(call: Call, core: Core, operator: tuple[str, str]) -> None:
     taken = [call.operand(at) for at in packs] or call.views
     form = tuple([None if view is None else _stretch(view) for view in taken]), _packed(call, packs), _raised(call)
     if call.table.routines.setdefault(core, form) != form:
-        call.table.assumes[assumed] = None
+        call.table.assumptions[assumed] = None
 
 
 def _assumed(call: Call, *, floats: bool) -> str | None:
     """Return the assumption that is needed if equal nodes use different routines; None if no assumption is needed."""
     if call.op == "QuantizeLinear":
-        to = next(iter(call.kinds[2:]), call.integer("output_dtype", 0))  # the type of the zero point
+        to = next(iter(call.operand_types[2:]), call.integer("output_dtype", 0))  # the type of the zero point
         return OVERFLOWS if to in _HALF_BYTES else None
     if call.op in ("Cast", "CastLike"):
-        to = call.integer("to", 0) if call.op == "Cast" else next(iter(call.kinds[1:]), None)
+        to = call.integer("to", 0) if call.op == "Cast" else next(iter(call.operand_types[1:]), None)
         return OVERFLOWS if floats and to not in _FLOATS else None
     if floats:
         return ROUTINES
@@ -129,7 +129,7 @@ def enter_exact(call: Call, core: Core) -> None:
     """Record which operands the file stores, for an operator that the proof does not read by indexing maps."""
     packs = _PACKING.get((call.domain, call.op), ())
     if packs and call.table.routines.setdefault(core, packed := _packed(call, packs)) != packed:
-        call.table.assumes[ROUTINES] = None
+        call.table.assumptions[ROUTINES] = None
     if call.domain or call.op in _LOOKED_AT:
         _enter_stored(call, core, packs)
 
@@ -148,11 +148,15 @@ def _enter_stored(call: Call, core: Core, besides: tuple[int, ...]) -> None:
 
     A difference that a runtime may notice becomes an objection.
     """
-    stored = tuple([at for at in call.stored() if at not in besides])
-    known = call.table.stored
+    stored = tuple([at for at in call.stored_operands() if at not in besides])
+    stored_operands = call.table.stored_operands
     if not call.table.closed:
-        known.setdefault(core, set()).add(stored)
-    elif core in known and stored not in known[core] and not any(_alike(call, stored, first) for first in known[core]):
+        stored_operands.setdefault(core, set()).add(stored)
+    elif (
+        core in stored_operands
+        and stored not in stored_operands[core]
+        and not any(_alike(call, stored, first) for first in stored_operands[core])
+    ):
         call.table.objections.append(
             f"{call.description} of the second file computes an operand that the first one holds, or the other way"
         )
@@ -174,13 +178,13 @@ def _packed(call: Call, packs: tuple[int, ...]) -> tuple[tuple[int, int | None],
 
     The ranks are included because a matrix is packed, but a stack of one matrix may not be packed.
     """
-    return tuple([(at, call.rank(at)) for at in call.stored() if at in packs]) if packs else ()
+    return tuple([(at, call.rank(at)) for at in call.stored_operands() if at in packs]) if packs else ()
 
 
-def _stretch(view: View) -> object:
+def _stretch(view: ProofValue) -> object:
     """Return how a value is stretched: the axes and sizes of its map, without unit axes."""
     if view.axes is None or view.sizes is None:
-        return view.axes, view.sizes, view.more
+        return view.axes, view.sizes, view.broadcast_shapes
     return tuple([pair for pair in zip(view.axes, view.sizes, strict=True) if pair[1] != 1])
 
 

@@ -27,12 +27,12 @@ TRAINING_MODE_SINCE = 12
 
 def loads(call: Call) -> bool:
     """Return whether the operator set allows a node with operands of these types. Rules read only such nodes."""
-    node, kinds = call.signature_memo, call.kinds
-    known = node.loads_with.get(kinds)
-    if known is None:
+    node, kinds = call.signature_memo, call.operand_types
+    memo = node.loads_with.get(kinds)
+    if memo is None:
         op, domain, version = node.signature.op, node.signature.domain, node.signature.version
-        known = node.loads_with[kinds] = node.is_allowed and accepted(op, domain, version, kinds)
-    return known
+        memo = node.loads_with[kinds] = node.is_allowed and accepted(op, domain, version, kinds)
+    return memo
 
 
 def is_separate(call: Call) -> bool:

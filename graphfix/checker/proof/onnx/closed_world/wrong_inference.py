@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.core.sizes import numbers
-from graphfix.checker.proof.neutral.constant_folding import literal
+from graphfix.checker.proof.neutral.constant_folding import constant_array
 from graphfix.checker.proof.onnx.reading.operands import domain_of
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _slice(node: NodeProto, environment: Environment) -> bool:
 def _resize(node: NodeProto, environment: Environment) -> bool:
     """Return whether a Resize has constant scales that are not integers, so that sizes are rounded."""
     for name in node.input[1:]:
-        scales = literal(environment.find(name)) if name else None
+        scales = constant_array(environment.find(name)) if name else None
         if scales is not None and scales.dtype.kind == "f" and (scales % 1).any():
             return True
     return False

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.onnx.contrib.results import UNKNOWN, Result, constant, kind_of, like, moved, ranked, unknown
+from graphfix.checker.proof.onnx.contrib.results import (
+    UNKNOWN,
+    Result,
+    constant,
+    kind_of,
+    ranked,
+    same_as,
+    unknown,
+    with_sizes,
+)
 
 if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
@@ -229,16 +238,16 @@ def _cache_kind(past: int) -> KindRule:
 
 
 OPERATORS: Operators = {
-    "Attention": (moved(0, _packed), moved(0, _present_pair(4))),
-    "QAttention": (moved(3, _packed), moved(3, _present_pair(8))),
-    "DecoderMaskedSelfAttention": (moved(0, _packed),),
-    "MultiHeadAttention": (moved(0, _multi_head), moved(0, _cache(1, 6)), moved(0, _cache(2, 7)), UNKNOWN),
-    "DecoderMaskedMultiHeadAttention": (moved(0, _step), moved(0, ranked(BY_HEAD)), moved(0, ranked(BY_HEAD))),
+    "Attention": (with_sizes(0, _packed), with_sizes(0, _present_pair(4))),
+    "QAttention": (with_sizes(3, _packed), with_sizes(3, _present_pair(8))),
+    "DecoderMaskedSelfAttention": (with_sizes(0, _packed),),
+    "MultiHeadAttention": (with_sizes(0, _multi_head), with_sizes(0, _cache(1, 6)), with_sizes(0, _cache(2, 7)), UNKNOWN),
+    "DecoderMaskedMultiHeadAttention": (with_sizes(0, _step), with_sizes(0, ranked(BY_HEAD)), with_sizes(0, ranked(BY_HEAD))),
     "GroupQueryAttention": (
-        moved(0, _grouped), Result(_grouped_cache(3), _cache_kind(3)), Result(_grouped_cache(4), _cache_kind(4)),
+        with_sizes(0, _grouped), Result(_grouped_cache(3), _cache_kind(3)), Result(_grouped_cache(4), _cache_kind(4)),
     ),
-    "SparseAttention": (moved(0, _grouped), like(3), like(4)),
-    **dict.fromkeys(("PagedAttention", "SparsePagedAttention"), (moved(0, unknown), like(3), like(4))),
-    "DynamicSparseAttention": (moved(0, _grouped),),
+    "SparseAttention": (with_sizes(0, _grouped), same_as(3), same_as(4)),
+    **dict.fromkeys(("PagedAttention", "SparsePagedAttention"), (with_sizes(0, unknown), same_as(3), same_as(4))),
+    "DynamicSparseAttention": (with_sizes(0, _grouped),),
 }  # fmt: skip
 """The rules of the operators of com.microsoft, by operator."""

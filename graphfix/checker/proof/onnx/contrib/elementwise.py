@@ -8,7 +8,7 @@ from onnx import TensorProto
 
 from graphfix.checker.proof.core.result import SOME_SCORES
 from graphfix.checker.proof.core.sizes import numbers
-from graphfix.checker.proof.onnx.contrib.results import UNKNOWN, Result, kind_of, like, moved, typed, unknown
+from graphfix.checker.proof.onnx.contrib.results import UNKNOWN, Result, kind_of, same_as, typed, unknown, with_sizes
 
 if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Dims
@@ -56,7 +56,7 @@ def _softmax(call: Call) -> Dims:
     """
     sizes = call.sizes(0)
     if sizes is not None and numbers(sizes) is None:
-        call.table.assumes[SOME_SCORES] = None
+        call.table.assumptions[SOME_SCORES] = None
     return None if sizes is None or 0 in sizes else sizes
 
 
@@ -94,39 +94,39 @@ OPERATORS: Operators = {
         " MoE QMoE Inverse Trilu SampleOp QLinearLeakyRelu QLinearSigmoid BiasAdd BiasSoftmax GroupNorm"
         " QOrderedGelu QOrderedLayerNormalization LongformerAttention QOrderedLongformerAttention RotaryEmbedding"
         " MRotaryEmbedding".split(),
-        (like(0),),
+        (same_as(0),),
     ),
-    "QLinearSoftmax": (moved(0, _softmax),),
-    "NGramRepeatBlock": (like(1),),
+    "QLinearSoftmax": (with_sizes(0, _softmax),),
+    "NGramRepeatBlock": (same_as(1),),
     # The sizes of the next four operators are computed with their terms, which read the operands by maps.
-    "QLinearAdd": (moved(0, unknown),),
-    "QLinearMul": (moved(0, unknown),),
-    "QLinearWhere": (moved(1, unknown),),
+    "QLinearAdd": (with_sizes(0, unknown),),
+    "QLinearMul": (with_sizes(0, unknown),),
+    "QLinearWhere": (with_sizes(1, unknown),),
     "MulInteger": (typed(TensorProto.INT32, unknown),),
-    "QuantizeLinear": (Result(like(0).sizes, lambda call: next(iter(call.kinds[2:]), TensorProto.UINT8)),),
-    "DequantizeLinear": (Result(like(0).sizes, kind_of(1)),),
-    "MurmurHash3": (Result(like(0).sizes, _hashed),),
+    "QuantizeLinear": (Result(same_as(0).sizes, lambda call: next(iter(call.operand_types[2:]), TensorProto.UINT8)),),
+    "DequantizeLinear": (Result(same_as(0).sizes, kind_of(1)),),
+    "MurmurHash3": (Result(same_as(0).sizes, _hashed),),
     # CPU kernels compute neither the mean nor the inverse deviation.
-    "SkipLayerNormalization": (like(0), UNKNOWN, UNKNOWN, like(0)),
-    "SkipSimplifiedLayerNormalization": (like(0), UNKNOWN, UNKNOWN, like(0)),
-    "SkipGroupNorm": (like(0), like(0)),
-    "EmbedLayerNormalization": (moved(2, _embedded), moved(0, _of_each_text), moved(2, _embedded)),
-    "QEmbedLayerNormalization": (moved(8, _embedded), moved(0, _of_each_text)),
-    "EngramGate": (like(0), like(0)),
-    "HyperConnectionPreMix": (moved(0, _premixed),),
-    "BiasDropout": (like(0), typed(TensorProto.BOOL, like(0).sizes)),
-    "BitmaskDropout": (like(0),),
-    "BitmaskBiasDropout": (like(0),),
-    "GemmaRotaryEmbedding": (like(1), like(3)),
-    "BiasSplitGelu": (moved(0, _halved),),
-    "SwiGLU": (moved(0, _gated),),
-    "MoEGroupRouter": (moved(0, _experts), moved(1, _experts), moved(1, _experts)),
-    "MoEPacked": (like(0),),
+    "SkipLayerNormalization": (same_as(0), UNKNOWN, UNKNOWN, same_as(0)),
+    "SkipSimplifiedLayerNormalization": (same_as(0), UNKNOWN, UNKNOWN, same_as(0)),
+    "SkipGroupNorm": (same_as(0), same_as(0)),
+    "EmbedLayerNormalization": (with_sizes(2, _embedded), with_sizes(0, _of_each_text), with_sizes(2, _embedded)),
+    "QEmbedLayerNormalization": (with_sizes(8, _embedded), with_sizes(0, _of_each_text)),
+    "EngramGate": (same_as(0), same_as(0)),
+    "HyperConnectionPreMix": (with_sizes(0, _premixed),),
+    "BiasDropout": (same_as(0), typed(TensorProto.BOOL, same_as(0).sizes)),
+    "BitmaskDropout": (same_as(0),),
+    "BitmaskBiasDropout": (same_as(0),),
+    "GemmaRotaryEmbedding": (same_as(1), same_as(3)),
+    "BiasSplitGelu": (with_sizes(0, _halved),),
+    "SwiGLU": (with_sizes(0, _gated),),
+    "MoEGroupRouter": (with_sizes(0, _experts), with_sizes(1, _experts), with_sizes(1, _experts)),
+    "MoEPacked": (same_as(0),),
 }  # fmt: skip
 """The rules of the operators of com.microsoft, by operator."""
 STANDARD: Operators = {
     **dict.fromkeys(
-        "Affine ImageScaler ParametricSoftplus Scale ScaledTanh MemcpyFromHost MemcpyToHost".split(), (like(0),)
+        "Affine ImageScaler ParametricSoftplus Scale ScaledTanh MemcpyFromHost MemcpyToHost".split(), (same_as(0),)
     ),
     # Its sizes are computed like those of the operators in `operators.ONTO`.
     "SimplifiedLayerNormalization": (Result(unknown, kind_of(1)), typed(TensorProto.FLOAT, unknown)),

@@ -9,7 +9,7 @@ from onnx import TensorProto
 from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.core.terms import integer_type
 from graphfix.checker.proof.neutral.integer_values import span
-from graphfix.checker.proof.onnx.contrib.results import Result, constant, kind_of, like, moved, ranked, typed
+from graphfix.checker.proof.onnx.contrib.results import Result, constant, kind_of, ranked, same_as, typed, with_sizes
 from graphfix.checker.proof.onnx.operators.concat import joined
 from graphfix.checker.proof.onnx.operators.slice_and_pad import slice_sizes
 
@@ -70,11 +70,11 @@ def _counted(call: Call) -> Dims:
     Operand 2, the step, is 1 by default.
     """
     ends = [call.content(at) for at in range(2 if call.operand(2) is None else 3)]
-    known = numbers([end[0] if end else None for end in ends])
+    counts = numbers([end[0] if end else None for end in ends])
     kinds = {None if view is None else integer_type(view) for view in call.views}
-    if known is None or len(kinds) != 1 or None in kinds:
+    if counts is None or len(kinds) != 1 or None in kinds:
         return (None,)
-    start, limit, step = (*known, 1)[:3]
+    start, limit, step = (*counts, 1)[:3]
     return (span(start, limit, step) if step else None,)
 
 
@@ -203,31 +203,31 @@ def _stated(call: Call) -> Kind:
 
 
 OPERATORS: Operators = {
-    "ExpandDims": (moved(0, _expanded),),
-    "GatherND": (moved(0, _gathered_points),),
-    "GatherBlockQuantized": (moved(2, _looked_up),),
+    "ExpandDims": (with_sizes(0, _expanded),),
+    "GatherND": (with_sizes(0, _gathered_points),),
+    "GatherBlockQuantized": (with_sizes(2, _looked_up),),
     "GatherPacked": (Result(_by_packed_rows, _stated),),
-    "TorchEmbedding": (moved(0, _embedded),),
-    "Pad": (moved(0, _padded),),
-    "Range": (moved(0, _counted),),
-    "UnfoldTensor": (moved(0, _unfolded),),
-    "QLinearConcat": (moved(1, _concatenated),),
-    "Unique": (moved(0, ranked(1)), typed(TensorProto.INT64, like(0).sizes), typed(TensorProto.INT64, ranked(1))),
-    "Tokenizer": (moved(0, _tokens),),
-    "CropAndResize": (moved(0, _cropped),),
+    "TorchEmbedding": (with_sizes(0, _embedded),),
+    "Pad": (with_sizes(0, _padded),),
+    "Range": (with_sizes(0, _counted),),
+    "UnfoldTensor": (with_sizes(0, _unfolded),),
+    "QLinearConcat": (with_sizes(1, _concatenated),),
+    "Unique": (with_sizes(0, ranked(1)), typed(TensorProto.INT64, same_as(0).sizes), typed(TensorProto.INT64, ranked(1))),
+    "Tokenizer": (with_sizes(0, _tokens),),
+    "CropAndResize": (with_sizes(0, _cropped),),
     "DynamicTimeWarping": (typed(TensorProto.INT32, lambda _: (2, None)),),
-    "BifurcationDetector": (moved(1, ranked(1)), moved(2, ranked(0))),
+    "BifurcationDetector": (with_sizes(1, ranked(1)), with_sizes(2, ranked(0))),
     "IsAllFinite": (typed(TensorProto.BOOL, ranked(0)),),
     "RemovePadding": (
-        moved(0, _compressed), moved(1, _places), moved(1, _ends), moved(1, lambda _: (1,)),
+        with_sizes(0, _compressed), with_sizes(1, _places), with_sizes(1, _ends), with_sizes(1, lambda _: (1,)),
     ),
-    "RestorePadding": (moved(0, _restored),),
+    "RestorePadding": (with_sizes(0, _restored),),
     # Searches return [batch, ...]. The length of the texts is known only when the model runs.
-    "BeamSearch": (typed(TensorProto.INT32, ranked(3)), moved(5, ranked(2)), moved(5, ranked(4))),
+    "BeamSearch": (typed(TensorProto.INT32, ranked(3)), with_sizes(5, ranked(2)), with_sizes(5, ranked(4))),
     "WhisperBeamSearch": (typed(TensorProto.INT32, ranked(3)),),
     "GreedySearch": (typed(TensorProto.INT32, ranked(2)),),
     "Sampling": (typed(TensorProto.INT32, ranked(2)),),
 }  # fmt: skip
 """The rules of the operators of com.microsoft, by operator."""
-STANDARD: Operators = {"Crop": (moved(0, _cut_out),), "DynamicSlice": (moved(0, slice_sizes),)}
+STANDARD: Operators = {"Crop": (with_sizes(0, _cut_out),), "DynamicSlice": (with_sizes(0, slice_sizes),)}
 """The rules of onnxruntime's own operators in the standard domain, by operator."""

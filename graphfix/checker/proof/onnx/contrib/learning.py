@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from graphfix.checker.proof.onnx.contrib.results import Result, kind_of, like, moved, typed, unknown
+from graphfix.checker.proof.onnx.contrib.results import Result, kind_of, same_as, typed, unknown, with_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -123,16 +123,16 @@ def _joined(call: Call) -> Dims:
     return rows, sum(counts) if counts and len(counts) == len(call.views) and min(counts) >= 0 else None
 
 
-_FLOATS = typed(TensorProto.FLOAT, like(0).sizes)
+_FLOATS = typed(TensorProto.FLOAT, same_as(0).sizes)
 _CLASSIFIER = (Result(_labels, _label_kind), typed(TensorProto.FLOAT, _scores))
 OPERATORS: Operators = {
-    "ArrayFeatureExtractor": (moved(0, _extracted),),
-    "Binarizer": (like(0),),
-    "Imputer": (like(0),),
+    "ArrayFeatureExtractor": (with_sizes(0, _extracted),),
+    "Binarizer": (same_as(0),),
+    "Imputer": (same_as(0),),
     "Normalizer": (_FLOATS,),
     "Scaler": (_FLOATS,),
-    "CategoryMapper": (Result(like(0).sizes, _other_text),),
-    "LabelEncoder": (Result(like(0).sizes, _encoded),),
+    "CategoryMapper": (Result(same_as(0).sizes, _other_text),),
+    "LabelEncoder": (Result(same_as(0).sizes, _encoded),),
     "OneHotEncoder": (typed(TensorProto.FLOAT, _one_hot),),
     "FeatureVectorizer": (typed(TensorProto.FLOAT, _joined),),
     "DictVectorizer": (Result(lambda _: (1, None), unknown),),
@@ -143,5 +143,5 @@ OPERATORS: Operators = {
     "LinearRegressor": (_targets("targets"),),
     "SVMRegressor": (typed(TensorProto.FLOAT, _scores),),
     "TreeEnsembleRegressor": (_targets("n_targets"),),
-    "TreeEnsemble": (moved(0, _targets("n_targets").sizes),),
+    "TreeEnsemble": (with_sizes(0, _targets("n_targets").sizes),),
 }  # fmt: skip

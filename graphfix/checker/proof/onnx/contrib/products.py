@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from graphfix.checker.proof.onnx.contrib.results import Result, constant, kind_of, moved, typed
+from graphfix.checker.proof.onnx.contrib.results import Result, constant, kind_of, typed, with_sizes
 from graphfix.checker.proof.onnx.operators.networks import gemm, stacked
 
 if TYPE_CHECKING:
@@ -108,23 +108,23 @@ def _by_last(call: Call) -> Dims:
     return None if not data or weights is None or len(weights) != MATRIX else (*data[:-1], weights[1])
 
 
-_QKV = tuple(moved(0, _weights("K", name)) for name in ("Nq", "Nkv", "Nkv"))
+_QKV = tuple(with_sizes(0, _weights("K", name)) for name in ("Nq", "Nkv", "Nkv"))
 OPERATORS: Operators = {
-    "MatMulNBits": (moved(0, _weights("K", "N")),),
-    "MatMulBnb4": (moved(0, _bnb4),),
-    "MatMulFpQ4": (moved(0, _of_stated_weights),),
-    "MatMulNBitsMlp": (moved(0, _weights("K", "N")), moved(0, _beside_skip)),
-    "MatMulNBitsQkv": (*_QKV, moved(0, _beside_skip)),
-    "MatMulNBitsQLoRA": (moved(0, _weights("K", "N")),),
-    "MatMulPacked": (moved(0, _weights("K", "N")),),
-    **dict.fromkeys(("FusedMatMul", "TransposeMatMul", "FusedMatMulActivation"), (moved(0, _fused),)),
+    "MatMulNBits": (with_sizes(0, _weights("K", "N")),),
+    "MatMulBnb4": (with_sizes(0, _bnb4),),
+    "MatMulFpQ4": (with_sizes(0, _of_stated_weights),),
+    "MatMulNBitsMlp": (with_sizes(0, _weights("K", "N")), with_sizes(0, _beside_skip)),
+    "MatMulNBitsQkv": (*_QKV, with_sizes(0, _beside_skip)),
+    "MatMulNBitsQLoRA": (with_sizes(0, _weights("K", "N")),),
+    "MatMulPacked": (with_sizes(0, _weights("K", "N")),),
+    **dict.fromkeys(("FusedMatMul", "TransposeMatMul", "FusedMatMulActivation"), (with_sizes(0, _fused),)),
     "MatMulInteger16": (typed(TensorProto.INT32, _plain),),
-    "MatMulIntegerToFloat": (moved(2, _plain),),
+    "MatMulIntegerToFloat": (with_sizes(2, _plain),),
     "DynamicQuantizeMatMul": (typed(TensorProto.FLOAT, _plain),),
-    "SparseToDenseMatMul": (moved(1, lambda _: (None, None)),),
-    "FusedGemm": (moved(0, lambda call: gemm(call, 0, 1)),),
+    "SparseToDenseMatMul": (with_sizes(1, lambda _: (None, None)),),
+    "FusedGemm": (with_sizes(0, lambda call: gemm(call, 0, 1)),),
     "QGemm": (Result(lambda call: gemm(call, 0, 3), _gemm_kind),),
-    "GemmFastGelu": (moved(0, _by_last),),
-    "CDist": (moved(0, _distances),),
+    "GemmFastGelu": (with_sizes(0, _by_last),),
+    "CDist": (with_sizes(0, _distances),),
 }  # fmt: skip
 """The rules of the operators of com.microsoft, by operator."""

@@ -32,10 +32,10 @@ Operators: TypeAlias = "Mapping[str, tuple[Result, ...]]"
 
 def kind_of(at: int) -> KindRule:
     """Return the rule of a result that has the element type of operand `at`."""
-    return lambda call: call.kinds[at] if at < len(call.kinds) else None
+    return lambda call: call.operand_types[at] if at < len(call.operand_types) else None
 
 
-def like(at: int) -> Result:
+def same_as(at: int) -> Result:
     """Return the rules of a result with the shape and the element type of operand `at`."""
     return Result(lambda call: call.sizes(at), kind_of(at))
 
@@ -45,7 +45,7 @@ def typed(kind: int, sizes: SizesRule) -> Result:
     return Result(sizes, lambda _: kind)
 
 
-def moved(at: int, sizes: SizesRule) -> Result:
+def with_sizes(at: int, sizes: SizesRule) -> Result:
     """Return the rules of a result with the element type of operand `at`, and with the rule `sizes`."""
     return Result(sizes, kind_of(at))
 

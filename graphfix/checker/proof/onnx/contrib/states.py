@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from graphfix.checker.proof.onnx.contrib.results import Result, kind_of, like, moved, typed, unknown
+from graphfix.checker.proof.onnx.contrib.results import Result, kind_of, same_as, typed, unknown, with_sizes
 from graphfix.checker.proof.onnx.operators import states
 from graphfix.checker.proof.onnx.operators.networks import directions
 
@@ -55,8 +55,8 @@ def _lstm(rank: int) -> SizesRule:
         data, hidden = call.sizes(0), call.integer("hidden_size", 0)
         count = directions(call)
         steps, batch = data[:2] if data is not None and len(data) == STATES - 1 else (None, None)
-        whole = (steps, count, batch, hidden if hidden > 0 else None)
-        return whole[STATES - rank :]
+        states = (steps, count, batch, hidden if hidden > 0 else None)
+        return states[STATES - rank :]
 
     return rule
 
@@ -121,25 +121,25 @@ def _packed_rows(call: Call) -> Dims:
     return (*values[:-2], call.table.arithmetic.greater(asked[-2], values[-2]), values[-1])
 
 
-_LSTM = tuple(moved(0, _lstm(rank)) for rank in (STATES, STATES - 1, STATES - 1))
+_LSTM = tuple(with_sizes(0, _lstm(rank)) for rank in (STATES, STATES - 1, STATES - 1))
 OPERATORS: Operators = {
     "LinearAttention": (
-        moved(0, lambda call: states.linear_attention(call, 0)), Result(_recurrent_state, _past_kind),
+        with_sizes(0, lambda call: states.linear_attention(call, 0)), Result(_recurrent_state, _past_kind),
     ),
-    "CausalConvWithState": (like(0), moved(0, _convolution_state)),
-    "LinearAttentionGate": (like(0), like(3)),
-    "VarlenCausalConvWithState": (like(0), like(4)),
+    "CausalConvWithState": (same_as(0), with_sizes(0, _convolution_state)),
+    "LinearAttentionGate": (same_as(0), same_as(3)),
+    "VarlenCausalConvWithState": (same_as(0), same_as(4)),
     "DynamicQuantizeLSTM": _LSTM,
     "AttnLSTM": _LSTM,
-    "NGramHashMapping": (moved(0, _hashes), moved(0, _history)),
+    "NGramHashMapping": (with_sizes(0, _hashes), with_sizes(0, _history)),
     "VarlenNGramHashMapping": (
-        moved(0, _hashes), moved(0, _histories), typed(TensorProto.INT32, _histories), moved(0, _captured),
+        with_sizes(0, _hashes), with_sizes(0, _histories), typed(TensorProto.INT32, _histories), with_sizes(0, _captured),
     ),
-    "WordConvEmbedding": (moved(1, _words),),
+    "WordConvEmbedding": (with_sizes(1, _words),),
     "GatedDeltaNet": (
-        moved(0, _packed_rows), typed(TensorProto.FLOAT, like(6).sizes), typed(TensorProto.FLOAT, unknown),
+        with_sizes(0, _packed_rows), typed(TensorProto.FLOAT, same_as(6).sizes), typed(TensorProto.FLOAT, unknown),
     ),
-    "ConvStateReplay": (like(2),),
-    "GatedDeltaNetStateReplay": (like(2),),
+    "ConvStateReplay": (same_as(2),),
+    "GatedDeltaNetStateReplay": (same_as(2),),
 }  # fmt: skip
 """The rules of the operators of com.microsoft, by operator."""

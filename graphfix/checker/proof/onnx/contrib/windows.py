@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.onnx.contrib.results import Result, kind_of, like, moved, ranked
+from graphfix.checker.proof.onnx.contrib.results import Result, kind_of, ranked, same_as, with_sizes
 from graphfix.checker.proof.onnx.operators.networks import grid_sample
 from graphfix.checker.proof.onnx.operators.reshaping import depth_to_space, space_to_depth
 from graphfix.checker.proof.onnx.operators.windows import convolved, globally_pooled, pooled, transposed_convolution
@@ -96,48 +96,48 @@ def _out_of_blocks(call: Call) -> Dims:
 
 
 MICROSOFT: Operators = {
-    "FusedConv": (moved(0, _of_operand_0(_convolution(1))),),
-    "QLinearConv": (moved(7, _either(_convolution(3))),),
-    "QLinearAveragePool": (moved(0, _either(pooled)),),
-    "QLinearGlobalAveragePool": (moved(0, _either(_global_pool)),),
-    "NhwcMaxPool": (moved(0, _channels_last_rule(pooled)),),
-    "NhwcConv": (moved(0, _channels_last_rule(_convolution(1))),),
-    "NhwcFusedConv": (moved(0, _channels_last_rule(_convolution(1))),),
-    "MaxpoolWithMask": (moved(0, _of_operand_0(pooled)),),
-    "ConvTransposeWithDynamicPads": (moved(0, _batch_only),),
-    "GridSample": (moved(0, _of_operand_0(grid_sample)),),
+    "FusedConv": (with_sizes(0, _of_operand_0(_convolution(1))),),
+    "QLinearConv": (with_sizes(7, _either(_convolution(3))),),
+    "QLinearAveragePool": (with_sizes(0, _either(pooled)),),
+    "QLinearGlobalAveragePool": (with_sizes(0, _either(_global_pool)),),
+    "NhwcMaxPool": (with_sizes(0, _channels_last_rule(pooled)),),
+    "NhwcConv": (with_sizes(0, _channels_last_rule(_convolution(1))),),
+    "NhwcFusedConv": (with_sizes(0, _channels_last_rule(_convolution(1))),),
+    "MaxpoolWithMask": (with_sizes(0, _of_operand_0(pooled)),),
+    "ConvTransposeWithDynamicPads": (with_sizes(0, _batch_only),),
+    "GridSample": (with_sizes(0, _of_operand_0(grid_sample)),),
 }
 """The rules of the operators of com.microsoft, by operator."""
 BLOCKED: Operators = {
-    "Conv": (moved(0, _of_operand_0(_convolution(1))),),
-    "MaxPool": (moved(0, _of_operand_0(pooled)),),
-    "AveragePool": (moved(0, _of_operand_0(pooled)),),
-    "GlobalMaxPool": (moved(0, _of_operand_0(_global_pool)),),
-    "GlobalAveragePool": (moved(0, _of_operand_0(_global_pool)),),
-    "ReorderInput": (moved(0, _into_blocks),),
-    "ReorderOutput": (moved(0, _out_of_blocks),),
-    "Upsample": (moved(0, _upsampled),),
+    "Conv": (with_sizes(0, _of_operand_0(_convolution(1))),),
+    "MaxPool": (with_sizes(0, _of_operand_0(pooled)),),
+    "AveragePool": (with_sizes(0, _of_operand_0(pooled)),),
+    "GlobalMaxPool": (with_sizes(0, _of_operand_0(_global_pool)),),
+    "GlobalAveragePool": (with_sizes(0, _of_operand_0(_global_pool)),),
+    "ReorderInput": (with_sizes(0, _into_blocks),),
+    "ReorderOutput": (with_sizes(0, _out_of_blocks),),
+    "Upsample": (with_sizes(0, _upsampled),),
 }
 """The rules of the operators of com.microsoft.nchwc, by operator.
 
 Channels are in blocks of the size of the processor's vectors.
 """
 CHANNELS_LAST: Operators = {
-    **dict.fromkeys(("BatchNormalization", "InstanceNormalization", "LRN"), (like(0),)),
-    "Conv": (moved(0, _channels_last_rule(_convolution(1))),),
-    "ConvTranspose": (moved(0, _channels_last_rule(transposed_convolution)),),
-    "QLinearConv": (moved(7, _channels_last_rule(_convolution(3))),),
+    **dict.fromkeys(("BatchNormalization", "InstanceNormalization", "LRN"), (same_as(0),)),
+    "Conv": (with_sizes(0, _channels_last_rule(_convolution(1))),),
+    "ConvTranspose": (with_sizes(0, _channels_last_rule(transposed_convolution)),),
+    "QLinearConv": (with_sizes(7, _channels_last_rule(_convolution(3))),),
     "QLinearConvTranspose": (Result(_batch_only, kind_of(7)),),
-    **dict.fromkeys(("AveragePool", "LpPool", "QLinearAveragePool"), (moved(0, _channels_last_rule(pooled)),)),
-    "MaxPool": (moved(0, _channels_last_rule(pooled)),),
+    **dict.fromkeys(("AveragePool", "LpPool", "QLinearAveragePool"), (with_sizes(0, _channels_last_rule(pooled)),)),
+    "MaxPool": (with_sizes(0, _channels_last_rule(pooled)),),
     **dict.fromkeys(
-        ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), (moved(0, _channels_last_rule(_global_pool)),)
+        ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), (with_sizes(0, _channels_last_rule(_global_pool)),)
     ),
-    "MaxUnpool": (moved(0, _batch_only),),
-    "Resize": (moved(0, lambda call: ranked(len(call.sizes(0) or ()))(call) or None),),
-    "GridSample": (moved(0, _channels_last_rule(grid_sample)),),
-    "DepthToSpace": (moved(0, _channels_last_rule(depth_to_space)),),
-    "SpaceToDepth": (moved(0, _channels_last_rule(space_to_depth)),),
+    "MaxUnpool": (with_sizes(0, _batch_only),),
+    "Resize": (with_sizes(0, lambda call: ranked(len(call.sizes(0) or ()))(call) or None),),
+    "GridSample": (with_sizes(0, _channels_last_rule(grid_sample)),),
+    "DepthToSpace": (with_sizes(0, _channels_last_rule(depth_to_space)),),
+    "SpaceToDepth": (with_sizes(0, _channels_last_rule(space_to_depth)),),
 }  # fmt: skip
 """The rules of the operators of com.ms.internal.nhwc, by operator.
 

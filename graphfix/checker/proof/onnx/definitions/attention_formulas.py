@@ -27,14 +27,14 @@ HIDDEN = -math.inf
 """The number that the specification adds to the score of a key that a query must not see."""
 
 
-def weighted(call: Call) -> Found | None:
+def attention_formula(call: Call) -> Found | None:
     """Return Attention (since 23) as nodes that compute softmax(scale * q k + bias) v.
 
     The scale is 1 / sqrt(size) if the node states none. Queries and keys are each multiplied by its square root, as in
     the specification. Return None for an unsupported node. The result of a query that sees no key is 0.
     """
     sizes = [float_sizes(call, at) for at in range(3)]
-    if any(view is not None for view in call.views[4:]) or any(call.outputs[1:]) or not _has_sense(call):
+    if any(view is not None for view in call.views[4:]) or any(call.result_names[1:]) or not _has_sense(call):
         return None
     if call.number("softcap", 0.0) or call.integer("softmax_precision", TensorProto.FLOAT) != TensorProto.FLOAT:
         return None
@@ -65,7 +65,7 @@ def weighted(call: Call) -> Found | None:
     made = formula.add("MatMul", weights, value)
     if sizes[0] is not None and len(sizes[0]) == IN_A_ROW:
         made = formula.shaped(formula.add("Transpose", made, perm=[0, 2, 1, 3]), batch, asked, heads * value_sizes[3])
-    return formula, [made], call.named(*OPERANDS)
+    return formula, [made], call.operands_by_name(*OPERANDS)
 
 
 def _has_sense(call: Call) -> bool:
@@ -132,7 +132,7 @@ def _bias(formula: Formula, call: Call, near: tuple[int, int]) -> str | None:
 # --- rotary embeddings ----------------------------------------------------------------------------------------------
 
 
-def turned(call: Call) -> Found | None:
+def rotary_formula(call: Call) -> Found | None:
     """Return RotaryEmbedding (since 23) as nodes that rotate pairs of elements by the angle of their position.
 
     Return None for an unsupported node.
@@ -155,7 +155,7 @@ def turned(call: Call) -> Found | None:
     made = _pairs(formula, first, [*lead, part // 2], (angles[0], angles[1]), apart=call.integer("interleaved", 0) == 1)
     if part < size:
         made = formula.add("Concat", made, formula.part(data, 3, part, size), axis=3)
-    return formula, [formula.shaped(made, *sizes) if row else made], call.named("X", "cos", "sin", "at")
+    return formula, [formula.shaped(made, *sizes) if row else made], call.operands_by_name("X", "cos", "sin", "at")
 
 
 def _angle(formula: Formula, call: Call, at: int, wanted: list[int]) -> str | None:

@@ -15,7 +15,7 @@ from graphfix.results.records import dataclass, field
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 
@@ -56,5 +56,5 @@ def float_sizes(call: Call, at: int) -> list[int] | None:
     return list(found) if found is not None and 0 not in found else None
 
 
-Found: TypeAlias = "tuple[Formula, list[str], dict[str, View]]"
+Found: TypeAlias = "tuple[Formula, list[str], dict[str, ProofValue]]"
 """A formula, the names of the operator's results in it, and the values that it reads, by name."""

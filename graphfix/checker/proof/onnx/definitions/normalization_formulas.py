@@ -21,7 +21,7 @@ _INNER = range(2, 3)
 """The axis that contains all elements of a group, after a Reshape to [batch,groups,elements]."""
 
 
-def by_root(call: Call) -> Found | None:
+def rms_normalization_formula(call: Call) -> Found | None:
     """Return RMSNormalization (since 23) as x / sqrt(mean(x * x) + epsilon) * scale, over all axes from `axis` on.
 
     Return None for an unsupported node.
@@ -33,7 +33,11 @@ def by_root(call: Call) -> Found | None:
         return None
     formula = Formula()
     axes = range(axis % len(sizes[0]), len(sizes[0]))
-    return formula, [formula.add("Mul", _normalized(formula, call, "X", axes), "scale")], call.named("X", "scale")
+    return (
+        formula,
+        [formula.add("Mul", _normalized(formula, call, "X", axes), "scale")],
+        call.operands_by_name("X", "scale"),
+    )
 
 
 def by_group(call: Call) -> Found | None:
@@ -43,7 +47,7 @@ def by_group(call: Call) -> Found | None:
     node.
     """
     sizes, groups = _sizes(call, 3), call.integer("num_groups", 0)
-    if sizes is None or call.since < EACH_CHANNEL or groups < 1 or len(sizes[0]) <= CHANNELS:
+    if sizes is None or call.meaning_version < EACH_CHANNEL or groups < 1 or len(sizes[0]) <= CHANNELS:
         return None
     data, formula = sizes[0], Formula()
     if data[1] % groups or sizes[1] != [data[1]] or sizes[2] != [data[1]]:
@@ -54,7 +58,7 @@ def by_group(call: Call) -> Found | None:
     beside = [1, data[1], *(1 for _ in data[CHANNELS:])]
     made = formula.add("Mul", made, formula.shaped("scale", *beside))
     made = formula.add("Add", made, formula.shaped("bias", *beside))
-    return formula, [made], call.named("X", "scale", "bias")
+    return formula, [made], call.operands_by_name("X", "scale", "bias")
 
 
 def _sizes(call: Call, count: int) -> tuple[list[int], ...] | None:

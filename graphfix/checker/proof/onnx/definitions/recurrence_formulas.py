@@ -219,4 +219,4 @@ def formula_of(call: Call) -> Found | None:
     in_time = [formula.add("Concat", *outputs, axis=0) for outputs, _ in runs]
     each = [formula.shaped(outputs, sizes.steps, 1, sizes.batch, sizes.hidden) for outputs in in_time]
     names = [formula.add("Concat", *each, axis=1), *states]
-    return formula, names, call.named(*OPERANDS)
+    return formula, names, call.operands_by_name(*OPERANDS)

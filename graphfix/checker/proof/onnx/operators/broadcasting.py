@@ -8,17 +8,17 @@ from onnx import TensorProto
 
 from graphfix.checker.files.onnx import operators as onnx_ops
 from graphfix.checker.proof.core.sizes import all_known
-from graphfix.checker.proof.core.terms import View
+from graphfix.checker.proof.core.terms import ProofValue
 from graphfix.checker.proof.neutral import broadcast, neutral_elements
-from graphfix.checker.proof.neutral.broadcast import onto_sizes, sides
+from graphfix.checker.proof.neutral.broadcast import matrix_sides, onto_sizes
 from graphfix.checker.proof.onnx.closed_world.validate import loads
 from graphfix.checker.proof.onnx.operators.elementwise import (
     CUBE,
     DIFFERING_SHAPES_SINCE,
-    PRODUCTS,
+    POWERS_ARE_PRODUCTS,
     SQUARE,
-    is_looped_over,
-    multiplies,
+    has_long_rows,
+    is_computed_as_product,
 )
 from graphfix.checker.proof.onnx.operators.networks import has_both_batches
 from graphfix.checker.proof.onnx.reading.types import dtype
@@ -45,7 +45,7 @@ SQUARING = frozenset({"Mul", "Pow"})
 # --- elementwise operators ------------------------------------------------------------------------------------------
 
 
-def _unary(call: Call) -> View | None:
+def _unary(call: Call) -> ProofValue | None:
     """Return the term of an operator that computes each element from one element of operand 0.
 
     The other operands are parameters of all elements. Return None for a FastGelu with a bias, because the bias differs
@@ -56,15 +56,15 @@ def _unary(call: Call) -> View | None:
         return None
     if call.op == BIASED and call.operand(1) is not None:
         return None  # A bias follows the last axis of the data.
-    if call.op == "Cast" and view.core in call.table.widened and call.integer("to", 0) == TensorProto.INT64:
-        return view._replace(core=call.table.widened[view.core])
-    result = broadcast.unary(call.table, (*call.key, tuple(call.views[1:])), view, call.description)
+    if call.op == "Cast" and view.core in call.table.int64_cores and call.integer("to", 0) == TensorProto.INT64:
+        return view._replace(core=call.table.int64_cores[view.core])
+    result = broadcast.unary(call.table, (*call.mapped_key, tuple(call.views[1:])), view, call.description)
     if call.op == "Cast" and view.content is not None and len(view.content) == 1:
-        call.table.counts[result.core] = view.content[0]
+        call.table.integers_of_floats[result.core] = view.content[0]
     return result
 
 
-def _each(call: Call) -> View | None:
+def _each(call: Call) -> ProofValue | None:
     """Return the term of an elementwise operator of several operands.
 
     Return None if an operand is absent, or if the shapes differ where the operator set does not broadcast.
@@ -80,48 +80,48 @@ def _each(call: Call) -> View | None:
     if alike and len({view.sizes for view in given}) > 1:
         return None
     if call.op in ITSELF and not call.domain and len(given) == MATRIX:
-        found = broadcast.of_itself(call.table, *given)
+        found = broadcast.common_broadcast(call.table, *given)
         if found is not None and loads(call):
             return found
     if not call.domain and call.op in onnx_ops.LEGACY and len(given) == MATRIX:
         return _beside_neutral(call, *given) or _pair(call, *given)
     others = tuple(view for index, view in enumerate(call.views) if index not in taking) if taking else ()
-    return broadcast.elementwise(call.table, (*call.key, others), given, call.description)
+    return broadcast.elementwise(call.table, (*call.mapped_key, others), given, call.description)
 
 
-def _beside_neutral(call: Call, one: View, two: View) -> View | None:
+def _beside_neutral(call: Call, one: ProofValue, two: ProofValue) -> ProofValue | None:
     """Return the operand that the result equals, if the other operand is a neutral constant (x * 1), else None."""
     if dtype(one.core) is None or dtype(one.core) != dtype(two.core):
         return None
-    found = neutral_elements.beside(call.table.algebra, call.op.upper(), one, two)
+    found = neutral_elements.neutral_result(call.table.algebra, call.op.upper(), one, two)
     # The check of the node comes last, because most operands are not neutral constants.
     return found if found is not None and loads(call) else None
 
 
-def _pair(call: Call, one: View, two: View) -> View:
+def _pair(call: Call, one: ProofValue, two: ProofValue) -> ProofValue:
     """Return the term of an operator of two operands. A power by a constant of one element, 2 or 3, is a product.
 
     onnxruntime computes such a power as a product, bit for bit, whatever the exponent's type. It does not do so if the
     exponent has several elements or more axes than the base, or if the base may have only one element.
     """
-    key = (*call.key, ())
+    key = (*call.mapped_key, ())
     if call.op not in SQUARING:
         return broadcast.elementwise(call.table, key, [one, two], call.description)
-    if call.op == "Pow" and multiplies(call, one, two, CUBE) and is_looped_over(one):
+    if call.op == "Pow" and is_computed_as_product(call, one, two, CUBE) and has_long_rows(one):
         key = ("", "Mul", meaning("Mul", "", call.version, frozenset()), (), ())
         square = broadcast.elementwise(call.table, key, [one, one], call.description)
         return broadcast.elementwise(call.table, key, [square, one], call.description)
-    if call.op == "Pow" and multiplies(call, one, two, SQUARE):
+    if call.op == "Pow" and is_computed_as_product(call, one, two, SQUARE):
         key, two = ("", "Mul", meaning("Mul", "", call.version, frozenset()), (), ()), one
     result = broadcast.elementwise(call.table, key, [one, two], call.description)
     if one == two:
         call.table.product_ops.setdefault(result.core, call.op)
     if call.table.product_ops.get(result.core, call.op) != call.op:
-        call.table.assumes[PRODUCTS] = None
+        call.table.assumptions[POWERS_ARE_PRODUCTS] = None
     return result
 
 
-def _legacy(call: Call) -> View | None:
+def _legacy(call: Call) -> ProofValue | None:
     """Return the term of a broadcast before operator set 7; None if a rank is unknown or the shapes do not fit.
 
     If the attribute `broadcast` is 1, operand 1 follows the axes of operand 0 from `axis` on. Otherwise both operands
@@ -143,7 +143,7 @@ def _legacy(call: Call) -> View | None:
         # Operand 0 is never stretched. In the first file this is certain because the file runs. In the second file the
         # sizes must show it.
         return None
-    padded = View(two.core, _padded(two.axes, axis, behind), (1,) * axis + two.sizes + (1,) * behind)
+    padded = ProofValue(two.core, _padded(two.axes, axis, behind), (1,) * axis + two.sizes + (1,) * behind)
     return _pair(call, one, padded)
 
 
@@ -155,7 +155,7 @@ def _padded(axes: Axes | None, front: int, behind: int) -> Axes:
 # --- quantization -----------------------------------------------------------------------------------------------------
 
 
-def _quantizing(call: Call) -> View | None:
+def _quantizing(call: Call) -> ProofValue | None:
     """Return the term of a QuantizeLinear or DequantizeLinear; None if maps can't express how it reads its operands.
 
     Scale and zero point follow one axis of operand 0, or apply to all of it. If they have one element, `axis` means
@@ -176,11 +176,13 @@ def _quantizing(call: Call) -> View | None:
     if any(view.sizes is None or len(view.sizes) > 1 for view in parameters):
         return None
     if all(all(size == 1 for size in view.sizes or ()) for view in parameters):
-        return broadcast.unary(call.table, (*call.key, tuple(view.core for view in parameters)), data, call.description)
+        return broadcast.unary(
+            call.table, (*call.mapped_key, tuple(view.core for view in parameters)), data, call.description
+        )
     return _along(call, data, parameters)
 
 
-def _along(call: Call, data: View, parameters: Sequence[View]) -> View | None:
+def _along(call: Call, data: ProofValue, parameters: Sequence[ProofValue]) -> ProofValue | None:
     """Return the term of a quantization whose parameters follow one axis; None if they do not have its size.
 
     Nothing is stretched. `parameters` are the scale and the zero point.
@@ -195,13 +197,13 @@ def _along(call: Call, data: View, parameters: Sequence[View]) -> View | None:
     for view in parameters:
         follows = view.axes[0] if view.axes else None
         uses.append((view.core, tuple([follows if at == axis else None for at in range(len(data.sizes))])))
-    return broadcast.aligned(call.table, call.key, uses, data.sizes, call.description)
+    return broadcast.aligned(call.table, call.mapped_key, uses, data.sizes, call.description)
 
 
 # --- operators that broadcast onto operand 0 --------------------------------------------------------------------------
 
 
-def _onto(call: Call) -> View | None:
+def _onto(call: Call) -> ProofValue | None:
     """Return the term of an operator that broadcasts its other operands onto operand 0.
 
     Return None if indexing maps can't express how it reads its operands.
@@ -209,7 +211,7 @@ def _onto(call: Call) -> View | None:
     data, indices = call.views[0], onnx_ops.ONTO[call.domain, call.op]
     if data is None:
         return None
-    parts: Sequence[View] = [view for index in indices if (view := call.operand(index)) is not None]
+    parts: Sequence[ProofValue] = [view for index in indices if (view := call.operand(index)) is not None]
     if call.domain and any(
         part.sizes is None or part.sizes[-MATRIX:] != (data.sizes or ())[-MATRIX:] for part in parts
     ):
@@ -224,12 +226,16 @@ def _onto(call: Call) -> View | None:
     rest = tuple(view for index, view in enumerate(call.views) if index and index not in indices)
     given = tuple(call.operand(index) is not None for index in indices)
     # A runtime may choose a kernel by the number of results. Results without a name count.
-    key = (*call.key, rest, given) if len(call.outputs) == 1 else (*call.key, rest, given, len(call.outputs))
+    key = (
+        (*call.mapped_key, rest, given)
+        if len(call.result_names) == 1
+        else (*call.mapped_key, rest, given, len(call.result_names))
+    )
     keeps = bool(call.domain) or call.op == onnx_ops.ADDED
     return broadcast.onto(call.table, key, data, parts, call.description, keeps=keeps)
 
 
-def channels(data: View, part: View) -> View | None:
+def channels(data: ProofValue, part: ProofValue) -> ProofValue | None:
     """Return the slope of a PRelu before operator set 7 with unit axes behind the axis that it follows.
 
     Such a slope is a scalar or follows axis 1, whatever the rank of operand 0 (`data`). Return None for a slope
@@ -241,7 +247,7 @@ def channels(data: View, part: View) -> View | None:
     if not part.sizes or data.sizes is None or len(data.sizes) < MATRIX:
         return part
     behind = len(data.sizes) - MATRIX
-    return View(part.core, _padded(part.axes, 0, behind), part.sizes + (1,) * behind)
+    return ProofValue(part.core, _padded(part.axes, 0, behind), part.sizes + (1,) * behind)
 
 
 def onto_operator_sizes(call: Call, index: int) -> Dims:
@@ -275,7 +281,7 @@ def _statistics_sizes(call: Call) -> Dims:
 # --- products of matrices ---------------------------------------------------------------------------------------------
 
 
-def _product(call: Call) -> View | None:
+def _product(call: Call) -> ProofValue | None:
     """Return the term of a matrix product; None if maps can't express how it reads its operands.
 
     That is so for transposed batches, and for scales or zero points with several elements.
@@ -292,13 +298,13 @@ def _product(call: Call) -> View | None:
         return None
     outer = (-1 if call.integer("transA", 0) else -2, -2 if call.integer("transB", 0) else -1)
     if one.sizes and two.sizes:
-        summed = (*sides(one.sizes, outer[0])[1], *sides(two.sizes, outer[1])[1])
+        summed = (*matrix_sides(one.sizes, outer[0])[1], *matrix_sides(two.sizes, outer[1])[1])
         if not has_both_batches(call, one.sizes[:-MATRIX], two.sizes[:-MATRIX], summed):
-            return call.table.result(("product exactly", *call.key, others, (one, two)), call.description, None)
-    return broadcast.product(call.table, (*call.key, others), (one, two), call.description, outer=outer)
+            return call.table.result(("product exactly", *call.mapped_key, others, (one, two)), call.description, None)
+    return broadcast.product(call.table, (*call.mapped_key, others), (one, two), call.description, outer=outer)
 
 
-def _gemm(call: Call) -> View | None:
+def _gemm(call: Call) -> ProofValue | None:
     """Return the term of a Gemm, with operand C broadcast to [rows, columns]; None if maps can't express that.
 
     A and B must be matrices, and C must have at most two axes. Before operator set 7, C must have the shape of the
@@ -310,7 +316,7 @@ def _gemm(call: Call) -> View | None:
         return None
     rest = tuple(view for index, view in enumerate(call.views) if index not in indices)
     space = (a.sizes[1 if call.integer("transA", 0) else 0], b.sizes[0 if call.integer("transB", 0) else 1])
-    key = ("gemm", *call.key, a, b, rest)
+    key = ("gemm", *call.mapped_key, a, b, rest)
     if c is None:
         return call.table.result((*key, (), (), space), call.description, space)
     if c.axes is None or c.sizes is None or len(c.sizes) > MATRIX:
@@ -323,7 +329,7 @@ def _gemm(call: Call) -> View | None:
     return call.table.result((*key, (c.core,), ((None,) * missing + c.axes,), sizes), call.description, space)
 
 
-TERMS: Mapping[tuple[str, str], Callable[[Call], View | None]] = {
+TERMS: Mapping[tuple[str, str], Callable[[Call], ProofValue | None]] = {
     **dict.fromkeys(onnx_ops.EACH, _each),
     **dict.fromkeys(onnx_ops.UNARY, _unary),
     **dict.fromkeys(onnx_ops.QUANTIZING, _quantizing),

@@ -8,7 +8,7 @@ import numpy as np
 from onnx import TensorProto
 
 from graphfix.checker.proof.core.sizes import numbers, result_sizes
-from graphfix.checker.proof.core.terms import MOST_ELEMENTS, integer_type, whole
+from graphfix.checker.proof.core.terms import MOST_ELEMENTS, integer_type, value_of
 from graphfix.checker.proof.onnx.operators.entry import Operator, allowed_axis
 from graphfix.checker.proof.onnx.reading.types import dtype
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphfix.checker.proof.core.sizes import Dims, Sizes
-    from graphfix.checker.proof.core.terms import Core, View
+    from graphfix.checker.proof.core.terms import Core, ProofValue
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.onnx.operators.entry import Operators
     from graphfix.checker.proof.onnx.reading.operands import Call
@@ -30,16 +30,16 @@ def joined(call: Call, shapes: Sequence[Sizes | None]) -> Dims:
     unknown if the rank of one operand is unknown. Return None if no rank is known, the ranks differ, or the axis is out
     of range.
     """
-    known = next((sizes for sizes in shapes if sizes is not None), None)
+    ranked = next((sizes for sizes in shapes if sizes is not None), None)
     axis = call.integer("axis", 1)
-    if known is None or not -len(known) <= axis < len(known):
+    if ranked is None or not -len(ranked) <= axis < len(ranked):
         return None
     given = [result_sizes(sizes) for sizes in shapes if sizes is not None]
-    if any(len(sizes) != len(known) for sizes in given):
+    if any(len(sizes) != len(ranked) for sizes in given):
         return None
     if len(given) < len(shapes):
-        return (None,) * len(known)
-    axis %= len(known)
+        return (None,) * len(ranked)
+    axis %= len(ranked)
     filled = next((sizes for sizes in given if 0 not in (numbers(sizes) or (0,))), None)
     dims = [
         filled[at] if filled is not None else column[0] if len(set(column)) == 1 else None
@@ -52,17 +52,17 @@ def joined(call: Call, shapes: Sequence[Sizes | None]) -> Dims:
     return (*dims[:axis], call.table.arithmetic.add(*lengths) if counted else None, *dims[axis + 1 :])
 
 
-def _concat_view(call: Call) -> View | None:
+def _concat_view(call: Call) -> ProofValue | None:
     """Return the known integers of joined vectors as one vector; None if an integer is unknown or the types differ."""
     contents = [call.content(index) for index in range(len(call.views))]
     dtypes = {integer_type(view) for view in call.views if view is not None}
     dtype = dtypes.pop() if len(dtypes) == 1 else None
     if dtype is None or None in contents or any(call.rank(index) != 1 for index in range(len(call.views))):
         return None
-    if call.integer("axis", 1) not in (0, call.lowest(1)):
+    if call.integer("axis", 1) not in (0, call.lowest_axis(1)):
         return None
-    whole = tuple(term for content in contents if content is not None for term in content)
-    return call.table.integers(whole, dtype) if len(whole) <= MOST_ELEMENTS else None
+    joined_content = tuple(term for content in contents if content is not None for term in content)
+    return call.table.integers(joined_content, dtype) if len(joined_content) <= MOST_ELEMENTS else None
 
 
 def enter_elements(call: Call, core: Core) -> None:
@@ -79,7 +79,7 @@ def enter_elements(call: Call, core: Core) -> None:
         core.elements = elements
 
 
-def _known_elements(view: View | None) -> Dims:
+def _known_elements(view: ProofValue | None) -> Dims:
     """Return the elements of a vector of int64, with None for each unknown element; None for any other value.
 
     Return None also if the length is unknown or too large.
@@ -91,7 +91,7 @@ def _known_elements(view: View | None) -> Dims:
     count = view.sizes[0]
     if dtype(view.core) != TensorProto.INT64 or not isinstance(count, int) or count > MOST_ELEMENTS:
         return None
-    return view.core.elements if view.core.elements is not None and view == whole(view.core) else (None,) * count
+    return view.core.elements if view.core.elements is not None and view == value_of(view.core) else (None,) * count
 
 
 def _concat_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:

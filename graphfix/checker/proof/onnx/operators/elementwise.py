@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.proof.core.sizes import Dims, Sizes
-    from graphfix.checker.proof.core.terms import TermTable, View
+    from graphfix.checker.proof.core.terms import ProofValue, TermTable
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.onnx.operators.entry import Fold, Operators
     from graphfix.checker.proof.onnx.reading.operands import Call
@@ -48,16 +48,18 @@ _TWO_TYPES_SINCE = 12
 """From this version on, a power accepts integers, and an exponent of another type than the base."""
 _RAISED = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64})
 """The types for which onnxruntime has a kernel of Pow."""
-PRODUCTS = "a power by 2 and a PRelu of float32 have the bits of the products that they are, as in onnxruntime"
+POWERS_ARE_PRODUCTS = (
+    "a power by 2 and a PRelu of float32 have the bits of the products that they are, as in onnxruntime"
+)
 """The assumption of a proof that compares a power by 2, or a PRelu, with a product."""
 
 # --- arithmetic -----------------------------------------------------------------------------------------------------
 
 
-def _arithmetic(rule: str) -> Callable[[Call], View | None]:
+def _arithmetic(rule: str) -> Callable[[Call], ProofValue | None]:
     """Return the rule that computes an operator on known integers. `rule` is the operation in `integer_values`."""
 
-    def counted(call: Call) -> View | None:
+    def counted(call: Call) -> ProofValue | None:
         kinds = {None if view is None else integer_type(view) for view in call.views}
         if len(kinds) != 1 or (call.version < LEGACY_END and not _have_equal_sizes(call)):
             return None
@@ -73,7 +75,7 @@ def _have_equal_sizes(call: Call) -> bool:
     return not call.attributes and len({view.sizes for view in call.views if view is not None}) == 1
 
 
-def _neg_view(call: Call) -> View | None:
+def _neg_view(call: Call) -> ProofValue | None:
     """Return the known integers of operand 0 with the opposite sign.
 
     Return None if an integer is unknown, or does not fit its type.
@@ -83,11 +85,11 @@ def _neg_view(call: Call) -> View | None:
     if content is None or kind not in SIZE_TYPE_NUMBERS:
         return None
     negated = (call.table.arithmetic.mul(element, -1) for element in content)
-    turned: Sizes | None = all_known(integer_values.held(call.table, element, kind or "") for element in negated)
+    turned: Sizes | None = all_known(integer_values.fitted_size(call.table, element, kind or "") for element in negated)
     return None if turned is None else _elementwise_result(call, turned, kind)
 
 
-def _elementwise_result(call: Call, elements: Sizes, dtype: str) -> View:
+def _elementwise_result(call: Call, elements: Sizes, dtype: str) -> ProofValue:
     """Return these elements as the result of an elementwise operator.
 
     The result is a scalar if all operands are scalars, else a vector. `dtype` is its element type.
@@ -144,7 +146,7 @@ def _mod_fold(call: Call, arrays: Sequence[Array | None]) -> Array | Sequence[Ar
 # --- Pow ------------------------------------------------------------------------------------------------------------
 
 
-def is_looped_over(base: View) -> bool:
+def has_long_rows(base: ProofValue) -> bool:
     """Return whether the last axis certainly has several elements.
 
     Only then does onnxruntime check a scalar exponent once for a row.
@@ -153,7 +155,7 @@ def is_looped_over(base: View) -> bool:
     return isinstance(last, int) and last > 1
 
 
-def multiplies(call: Call, base: View, exponent: View, number: int) -> bool:
+def is_computed_as_product(call: Call, base: ProofValue, exponent: ProofValue, number: int) -> bool:
     """Return whether onnxruntime computes a power by `number` (2 or 3) as a product.
 
     The exponent must be a constant of one element that equals `number`, with at most as many axes as the base.
@@ -166,7 +168,7 @@ def multiplies(call: Call, base: View, exponent: View, number: int) -> bool:
         base.sizes is not None
         and len(exponent.sizes or ()) <= len(base.sizes)
         and any(isinstance(size, int) and size != 1 for size in base.sizes)
-        and (dtype(base.core) not in _WHOLE or is_looped_over(base))
+        and (dtype(base.core) not in _WHOLE or has_long_rows(base))
         and constant_folding.is_number(exponent, number)
         and kinds <= (_RAISED | {TensorProto.FLOAT16} if number == SQUARE else _RAISED)
         and (call.version >= _TWO_TYPES_SINCE or len(kinds) == 1)
@@ -177,22 +179,22 @@ def multiplies(call: Call, base: View, exponent: View, number: int) -> bool:
 def _power_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
     """Compute the square of a constant as a product, as onnxruntime does; None for any other power."""
     base, (data, exponent) = arrays[0], call.views
-    if base is None or data is None or exponent is None or not multiplies(call, data, exponent, SQUARE):
+    if base is None or data is None or exponent is None or not is_computed_as_product(call, data, exponent, SQUARE):
         return None
-    call.table.assumes[PRODUCTS] = None
+    call.table.assumptions[POWERS_ARE_PRODUCTS] = None
     return constant_folding.paired("mul", base, base)
 
 
 # --- comparisons, Where -----------------------------------------------------------------------------------------------
 
 
-def _comparison(relation: str) -> Callable[[Call], View | None]:
+def _comparison(relation: str) -> Callable[[Call], ProofValue | None]:
     """Return the rule that compares known integers; it returns None unless the result is the same for all sizes.
 
     `relation` is equal, or begins with less or greater and may end in equal.
     """
 
-    def rule(call: Call) -> View | None:
+    def rule(call: Call) -> ProofValue | None:
         kinds = {None if view is None else integer_type(view) for view in call.views}
         if len(call.views) != _PAIR or not kinds <= SIZE_TYPE_NUMBERS.keys() or len(kinds) != 1 or call.attributes:
             return None
@@ -205,7 +207,7 @@ def _comparison(relation: str) -> Callable[[Call], View | None]:
     return rule
 
 
-def _not_view(call: Call) -> View | None:
+def _not_view(call: Call) -> ProofValue | None:
     """Return known booleans, negated; None for any other value."""
     content = call.content(0)
     if content is None or call.views[0] is None or integer_type(call.views[0]) != _BOOL:
@@ -213,7 +215,7 @@ def _not_view(call: Call) -> View | None:
     return _elementwise_result(call, tuple(1 - element for element in content if isinstance(element, int)), _BOOL)
 
 
-def _where_view(call: Call) -> View | None:
+def _where_view(call: Call) -> ProofValue | None:
     """Return the known integers that a Where selects by known conditions.
 
     Return None if a condition or an integer is unknown.
@@ -248,13 +250,13 @@ def _where_fold(_: Call, arrays: Sequence[Array | None]) -> Array | None:
 # --- Cast -------------------------------------------------------------------------------------------------------------
 
 
-def _cast_like_view(call: Call) -> View | None:
+def _cast_like_view(call: Call) -> ProofValue | None:
     """Return the known integers of a CastLike, in the integer type of operand 1; None for any other CastLike."""
     kind = type_of(call.operand(1))
     return _cast_to(call, SIZE_TYPES.get(kind)) if isinstance(kind, int) else None
 
 
-def _cast_to(call: Call, to: str | None) -> View | None:
+def _cast_to(call: Call, to: str | None) -> ProofValue | None:
     """Return the known integers of operand 0 in the integer type `to`.
 
     A small float constant of integers is accepted too. Return None if an integer is unknown or does not fit the type.
@@ -266,7 +268,7 @@ def _cast_to(call: Call, to: str | None) -> View | None:
         return _whole_floats(call.table, view, to)
     if integer_type(view) == to:
         return view
-    elements: Sizes | None = all_known(integer_values.held(call.table, element, to) for element in content)
+    elements: Sizes | None = all_known(integer_values.fitted_size(call.table, element, to) for element in content)
     return None if elements is None else call.table.integers(elements, to, scalar=call.rank(0) == 0)
 
 
@@ -275,7 +277,7 @@ def _is_plain_cast(call: Call) -> bool:
     return "round_mode" not in call.attributes and call.flag("saturate", default=True) is True
 
 
-def _whole_floats(table: TermTable, view: View, to: str) -> View | None:
+def _whole_floats(table: TermTable, view: ProofValue, to: str) -> ProofValue | None:
     """Return a small constant of floats that are integers as known integers; None for any other value.
 
     Exporters wrote shapes in this way before operator set 9. `to` is the integer type of the result.
@@ -304,7 +306,7 @@ def _cast_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
 # --- Dropout ----------------------------------------------------------------------------------------------------------
 
 
-def _dropout_view(call: Call) -> View | None:
+def _dropout_view(call: Call) -> ProofValue | None:
     """Return operand 0, which a Dropout returns unless it trains; None if it may train or its ratio is not valid.
 
     Before set 7 a Dropout trains unless `is_test` is set.
@@ -315,7 +317,7 @@ def _dropout_view(call: Call) -> View | None:
     ratio = call.operand(1)
     if ratio is None:
         return call.views[0]
-    given = constant_folding.literal(ratio)  # Runtimes check the ratio even if they do not use it.
+    given = constant_folding.constant_array(ratio)  # Runtimes check the ratio even if they do not use it.
     return call.views[0] if given is not None and given.ndim == 0 and 0 <= given < 1 else None
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.proof.core.sizes import Dims
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.onnx.reading.operands import Call
 
@@ -38,7 +38,7 @@ class Operator(NamedTuple):
     """Returns the dims of the first result. No other result has known sizes."""
     each_size: Callable[[Call, int], Dims] | None = None
     """Returns the dims of the result at an index."""
-    view: Callable[[Call], View | None] | None = None
+    view: Callable[[Call], ProofValue | None] | None = None
     """Returns the only result as operand 0 read by another map, or as known integers; None if it is neither."""
     fold: Fold | None = None
     """Computes the results of a node whose operands are all small constants; returns None if it does not."""
@@ -66,7 +66,7 @@ def allowed_axes(call: Call, axes: Sequence[int] | None, rank: int) -> tuple[int
 
     Operator sets before 11 do not allow negative axes.
     """
-    return None if axes is None or min(axes, default=0) < call.lowest(rank) else normalized_axes(axes, rank)
+    return None if axes is None or min(axes, default=0) < call.lowest_axis(rank) else normalized_axes(axes, rank)
 
 
 def allowed_axis(call: Call, default: int, rank: int) -> int | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphfix.checker.proof.core.sizes import Dims
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.onnx.operators.entry import Operators
     from graphfix.checker.proof.onnx.reading.operands import Call
@@ -34,7 +34,7 @@ def _gather_sizes(call: Call) -> Dims:
     return (*data[:axis], *indices, *data[axis + 1 :])
 
 
-def _gather_view(call: Call) -> View | None:
+def _gather_view(call: Call) -> ProofValue | None:
     """Return the integers that a Gather selects from a vector of known integers.
 
     Return None for any other data, and for an index that is unknown or invalid.
@@ -44,11 +44,11 @@ def _gather_view(call: Call) -> View | None:
     dtype = integer_type(view) if view is not None else None
     if content is None or indices is None or dtype is None or call.rank(0) != 1 or call.rank(1) not in (0, 1):
         return None
-    if call.integer("axis", 0) not in (0, call.lowest(1)):
+    if call.integer("axis", 0) not in (0, call.lowest_axis(1)):
         return None
     picked = []
     for index in indices:
-        if not isinstance(index, int) or not call.lowest(len(content)) <= index < len(content):
+        if not isinstance(index, int) or not call.lowest_axis(len(content)) <= index < len(content):
             return None
         picked.append(content[index])
     return call.table.integers(tuple(picked), dtype, scalar=call.rank(1) == 0)
@@ -65,7 +65,7 @@ def _gather_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
         return None
     if data.size // max(data.shape[axis], 1) * indices.size > constant_folding.MOST:
         return None
-    if indices.size and indices.min() < call.lowest(data.shape[axis]):
+    if indices.size and indices.min() < call.lowest_axis(data.shape[axis]):
         return None
     return np.take(data, indices.astype(np.int64), axis=axis)
 
@@ -93,7 +93,7 @@ def _one_hot_sizes(call: Call) -> Dims:
 
 def _top_k_sizes(call: Call, _: int) -> Dims:
     """Return the dims of either result of a TopK: the axis has k elements, where k is operand 1."""
-    sizes, axis, count = call.sizes(0), call.integer("axis", -1), call.vector(1)
+    sizes, axis, count = call.sizes(0), call.integer("axis", -1), call.int64_vector(1)
     if not sizes or not -len(sizes) <= axis < len(sizes):
         return None
     axis %= len(sizes)

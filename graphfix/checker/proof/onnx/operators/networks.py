@@ -54,7 +54,7 @@ def has_both_batches(call: Call, one: Sizes, two: Sizes, summed: Sizes) -> bool:
     if (1,) * (len(two) - len(one)) + one == call.table.algebra.broadcast_shape(one, two):
         return True
     if 0 not in summed and max(map(call.table.arithmetic.least, summed)) < 1:
-        call.table.assumes[SOME_TERMS] = None
+        call.table.assumptions[SOME_TERMS] = None
     return 0 not in summed
 
 
@@ -111,8 +111,8 @@ def _letter(letter: str, terms: Sequence[str], shapes: Sequence[Sizes | None]) -
     for term, sizes in zip(terms, shapes, strict=True):
         if letter in term:
             found |= {None} if sizes is None else {size for at, size in zip(term, sizes, strict=True) if at == letter}
-    whole = [size for size in found if isinstance(size, int) and size > 1]
-    return whole[0] if len(whole) == 1 else found.pop() if len(found) == 1 else None
+    large_sizes = [size for size in found if isinstance(size, int) and size > 1]
+    return large_sizes[0] if len(large_sizes) == 1 else found.pop() if len(found) == 1 else None
 
 
 def grid_sample(call: Call, data: Sizes | None) -> Dims:
@@ -151,7 +151,7 @@ def _has_pixels(call: Call, data: Sizes) -> bool:
     """Return whether no size behind the channels is 0. If a size may be 0, the proof assumes that it is not."""
     image = data[2:]
     if any(call.table.arithmetic.least(size) < 1 for size in image):
-        call.table.assumes[SOME_PIXELS] = None
+        call.table.assumptions[SOME_PIXELS] = None
     return 0 not in image
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphfix.checker.proof.core.sizes import Dims, Sizes
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.onnx.operators.entry import Fold, Operators
     from graphfix.checker.proof.onnx.reading.operands import Call
@@ -40,7 +40,7 @@ def _reduce_sizes(call: Call) -> Dims:
         return None
     rank, axes = len(sizes), call.integers("axes")
     if axes is None and call.operand(1) is not None:
-        axes = numbers(call.vector(1))
+        axes = numbers(call.int64_vector(1))
         if axes is None:
             return unknown_sizes(rank) if keep else None
     if not axes and idle:
@@ -62,7 +62,7 @@ def _reduced_sizes(call: Call, sizes: Sizes, axes: Sequence[int], *, keep: bool)
     if 0 in sizes:
         return unknown_sizes(len(sizes)) if keep else None
     if min(axes) < 0 and numbers(sizes) is None:
-        call.table.assumes[NONE_WITHOUT_ELEMENTS] = None
+        call.table.assumptions[NONE_WITHOUT_ELEMENTS] = None
     gone = {axis % len(sizes) for axis in axes}
     return tuple(1 if axis in gone else size for axis, size in enumerate(sizes) if keep or axis not in gone)
 
@@ -75,7 +75,7 @@ def _arg_sizes(call: Call) -> Dims:
     return _reduced_sizes(call, sizes, (axis,), keep=keep)
 
 
-def _product_view(call: Call) -> View | None:
+def _product_view(call: Call) -> ProofValue | None:
     """Return the product of all elements of a vector of known integers, by a ReduceProd; None for any other operand.
 
     Return None also if the product does not fit its type.
@@ -93,8 +93,8 @@ def _product_view(call: Call) -> View | None:
         return None
     if axes is None and (call.operand(1) is not None or call.flag("noop_with_empty_axes") is not False):
         return None
-    whole = integer_values.held(call.table, call.table.arithmetic.mul(*content), kind or "")
-    return None if whole is None else call.table.integers((whole,), kind, scalar=not keep)
+    product = integer_values.fitted_size(call.table, call.table.arithmetic.mul(*content), kind or "")
+    return None if product is None else call.table.integers((product,), kind, scalar=not keep)
 
 
 def _reduction_fold(rule: str) -> Fold:

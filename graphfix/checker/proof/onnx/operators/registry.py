@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from graphfix.checker.proof.core.sizes import Dims
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.onnx.operators.entry import Fold, Operator, Operators
     from graphfix.checker.proof.onnx.reading.operands import Call
 
@@ -45,7 +45,7 @@ OPERATORS: Operators = {
     **split.OPERATORS,
 }
 """The rules of the standard operators that models of all kinds have."""
-VIEWS: Mapping[str, Callable[[Call], View | None]] = {
+VIEWS: Mapping[str, Callable[[Call], ProofValue | None]] = {
     op: rules.view for op, rules in OPERATORS.items() if rules.view is not None
 }
 FOLDS: Mapping[str, Fold] = {op: rules.fold for op, rules in OPERATORS.items() if rules.fold is not None}

@@ -10,10 +10,10 @@ from onnx import helper, numpy_helper
 
 from graphfix.checker.proof.core.arithmetic import ELEMENT
 from graphfix.checker.proof.core.sizes import numbers
-from graphfix.checker.proof.core.terms import MOST_ELEMENTS, View, extent, whole
+from graphfix.checker.proof.core.terms import MOST_ELEMENTS, ProofValue, shape_or_value, value_of
 from graphfix.checker.proof.neutral import constant_folding, repeat_elements, views
 from graphfix.checker.proof.onnx.operators.entry import Operator, unknown_sizes
-from graphfix.checker.proof.onnx.reading.versions import PRESENT
+from graphfix.checker.proof.onnx.reading.versions import CURRENT_SET
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
     from graphfix.checker.proof.core.terms import TermTable
     from graphfix.checker.proof.onnx.operators.entry import Operators
-    from graphfix.checker.proof.onnx.reading.operands import Among, Call
+    from graphfix.checker.proof.onnx.reading.operands import Call, NodesReader
 
 _OLD_TILE = 6
 """Before this version a Tile repeats only one axis."""
@@ -52,7 +52,7 @@ _CROPPED = b"tf_crop_and_resize"
 # --- Expand ---------------------------------------------------------------------------------------------------------
 
 
-def _expand_view(call: Call) -> View | None:
+def _expand_view(call: Call) -> ProofValue | None:
     """Return the result of an Expand: operand 0, stretched by its map. Return None if maps can't express the stretch.
 
     If a rank is unknown, the result contains the set of shapes that are broadcast together. Return None for a target of
@@ -61,28 +61,30 @@ def _expand_view(call: Call) -> View | None:
     view, target = call.views[0], call.operand(1)
     if view is None or target is None:
         return None
-    content = call.vector(1)
+    content = call.int64_vector(1)
     if content is None and target.content is not None:
         return None  # The target is not a vector of int64.
     sizes = _target_elements(call, target) if content is None else content
-    call.table.arithmetic.need(sizes or ())
+    call.table.arithmetic.require_not_negative(sizes or ())
     if sizes is not None and view.axes is not None and view.sizes is not None:
         return views.expanded(call.table.algebra, view, sizes)
     if content is not None and not any(isinstance(size, int) and size < 0 for size in content):
         return _stretched(call.table, views.expanded_by(view, frozenset((content,))))
     shape = target.core.shape_of
-    if shape is not None and target == whole(target.core):
-        return _stretched(call.table, views.expanded_by(view, shape.more or frozenset((extent(shape),))))
+    if shape is not None and target == value_of(target.core):
+        return _stretched(
+            call.table, views.expanded_by(view, shape.broadcast_shapes or frozenset((shape_or_value(shape),)))
+        )
     return None
 
 
-def _stretched(table: TermTable, view: View) -> View:
+def _stretched(table: TermTable, view: ProofValue) -> ProofValue:
     """Return `view` unchanged, and record that the shapes in `view.more` have to fit together."""
-    table.check_fit(view.more)
+    table.check_fit(view.broadcast_shapes)
     return view
 
 
-def _target_elements(call: Call, target: View) -> Sizes | None:
+def _target_elements(call: Call, target: ProofValue) -> Sizes | None:
     """Return the elements of a computed target of known length, with a symbol for each unknown element.
 
     Return None if the length is unknown or too large.
@@ -91,9 +93,10 @@ def _target_elements(call: Call, target: View) -> Sizes | None:
     count = target.sizes[0] if target.sizes is not None and len(target.sizes) == 1 else None
     if not isinstance(count, int) or count > MOST_ELEMENTS:
         return None
-    known = call.partial_vector(1) or (None,) * count
+    partial_content = call.partial_vector(1) or (None,) * count
     return tuple(
-        table.algebra.symbol((ELEMENT, target, index)) if size is None else size for index, size in enumerate(known)
+        table.algebra.symbol((ELEMENT, target, index)) if size is None else size
+        for index, size in enumerate(partial_content)
     )
 
 
@@ -109,15 +112,15 @@ def _tile_sizes(call: Call) -> Dims:
     return tuple([None if count is None else times(size, count) for size, count in zip(sizes, repeats, strict=True)])
 
 
-def _tile_view(call: Call) -> View | None:
+def _tile_view(call: Call) -> ProofValue | None:
     """Return the result of a Tile that repeats axes of size 1, as operand 0 with another map.
 
     Return None for any other Tile.
     """
-    repeats = call.vector(1)
-    if call.since < _OLD_TILE or repeats is None or call.views[0] is None:
+    repeats = call.int64_vector(1)
+    if call.meaning_version < _OLD_TILE or repeats is None or call.views[0] is None:
         return None
-    call.table.arithmetic.need(repeats)
+    call.table.arithmetic.require_not_negative(repeats)
     return views.tiled(call.views[0], repeats)
 
 
@@ -133,9 +136,9 @@ def _resize_sizes(call: Call) -> Dims:
     if "axes" in call.attributes or not _is_stretched(call):
         return unknown
     if call.operand(_SIZES) is not None:
-        sizes = call.vector(_SIZES)
+        sizes = call.int64_vector(_SIZES)
         return sizes if sizes is not None and len(sizes) == len(own) and call.operand(_SCALES) is None else unknown
-    scales = constant_folding.literal(
+    scales = constant_folding.constant_array(
         call.operand(_SCALES if call.op == "Resize" and len(call.views) != _OLD_OPERANDS else 1)
     )
     if scales is None or scales.shape != (len(own),) or scales.dtype.kind != "f":
@@ -172,14 +175,14 @@ def _scaled_term(call: Call, size: Size, scale: Fraction) -> Size | None:
     """
     if scale.denominator > _FINEST or scale.numerator > _COARSEST:
         return None
-    whole = call.table.arithmetic.mul(size, scale.numerator)
-    found = None if whole is None else call.table.arithmetic.floordiv(whole, scale.denominator)
+    scaled = call.table.arithmetic.mul(size, scale.numerator)
+    found = None if scaled is None else call.table.arithmetic.floordiv(scaled, scale.denominator)
     if found is not None:
-        call.table.assumes[EXACT_IN_FLOAT32] = None
+        call.table.assumptions[EXACT_IN_FLOAT32] = None
     return found
 
 
-def _resize_view(call: Call) -> View | None:
+def _resize_view(call: Call) -> ProofValue | None:
     """Return the result of a Resize that repeats each element an integer number of times; None for any other Resize.
 
     Source: the operator's specification, set 13.
@@ -216,14 +219,14 @@ def _whole_factors(call: Call) -> tuple[int, ...] | None:
     scales, sizes = ([*call.views, None, None, None][at] for at in (_SCALES, _SIZES))
     if have is None or 0 in have or (scales is None) == (sizes is None):
         return None
-    array = constant_folding.literal(scales if sizes is None else sizes)
+    array = constant_folding.constant_array(scales if sizes is None else sizes)
     if array is None or array.shape != (len(have),):
         return None
     wanted = array.tolist() if sizes is None else [size / own for size, own in zip(array.tolist(), have, strict=True)]
     return tuple(map(int, wanted)) if all(float(each).is_integer() and each >= 1 for each in wanted) else None
 
 
-def by_scales(call: Call, among: Among) -> View | None:
+def by_scales(call: Call, among: NodesReader) -> ProofValue | None:
     """Return a linear Resize by sizes as the Resize by scales that onnxruntime computes, with quotients in float32.
 
     `among` reads the nodes of that Resize. Return None for any other Resize, if a size is unknown, or if the scales do
@@ -246,7 +249,7 @@ def by_scales(call: Call, among: Among) -> View | None:
         helper.make_node("Resize", ["x", "roi", "scales"], ["y"], call.description),
     ]
     nodes[-1].attribute.extend(given for name, given in call.attributes.items() if name not in _OF_SIZES)
-    return among(nodes, max(call.version, PRESENT), {"x": data})
+    return among(nodes, max(call.version, CURRENT_SET), {"x": data})
 
 
 OPERATORS: Operators = {

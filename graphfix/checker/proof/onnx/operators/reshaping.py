@@ -13,7 +13,7 @@ import numpy as np
 
 from graphfix.checker.proof.core.result import NO_SIZE_IS_0
 from graphfix.checker.proof.core.sizes import numbers
-from graphfix.checker.proof.core.terms import MOST_ELEMENTS, View, integer_type
+from graphfix.checker.proof.core.terms import MOST_ELEMENTS, ProofValue, integer_type
 from graphfix.checker.proof.neutral import repeat_elements, views
 from graphfix.checker.proof.neutral.views import unit_axes
 from graphfix.checker.proof.onnx.operators.entry import SIZE_TYPE_NUMBERS, Operator, normalized_axes, unknown_sizes
@@ -54,9 +54,9 @@ def sizes_of_length(sizes: Sizes | None) -> Dims:
 
 def _reshape_sizes(call: Call) -> Dims:
     """Return the dims that the target of a Reshape states; only the rank if the target is unknown."""
-    if call.since < TARGET_AS_OPERAND:
+    if call.meaning_version < TARGET_AS_OPERAND:
         return None
-    target, copies = call.partial_target(1), call.flag("allowzero")
+    target, copies = call.partial_target_shape(1), call.flag("allowzero")
     if target is None or copies is None:
         return sizes_of_length(call.sizes(1))
     own = call.sizes(0) or ()
@@ -78,7 +78,7 @@ def _target_size(call: Call, axis: int, size: Size | None) -> Size | None:
     if size is None or isinstance(size, int):
         return size if size is not None and (size > 0 or (size == 0 and allows_zero)) else None
     if not allows_zero and axis < len(own) and not _zero_with(call, own[axis], size):
-        call.table.assumes[NO_SIZE_IS_0] = None
+        call.table.assumptions[NO_SIZE_IS_0] = None
     return size
 
 
@@ -92,28 +92,28 @@ def _with_open_size(call: Call, own: Sizes, target: Sequence[Size | None], dims:
 
     `own` is the shape of the reshaped operand.
     """
-    known = [size for size in dims if size is not None and size != 0]
-    if len(known) != len(dims) - 1 or target.count(-1) != 1 or not own:
+    wanted = [size for size in dims if size is not None and size != 0]
+    if len(wanted) != len(dims) - 1 or target.count(-1) != 1 or not own:
         return dims
-    if call.integer("allowzero", 0) and numbers(known) is None:
-        call.table.assumes[NO_SIZE_IS_0] = None
-    left = call.table.arithmetic.left_open(own, known)
+    if call.integer("allowzero", 0) and numbers(wanted) is None:
+        call.table.assumptions[NO_SIZE_IS_0] = None
+    left = call.table.arithmetic.inferred_size(own, wanted)
     return tuple(left if size == -1 else dims[at] for at, size in enumerate(target))
 
 
-def _reshape_view(call: Call) -> View | None:
+def _reshape_view(call: Call) -> ProofValue | None:
     """Return the result of a Reshape that only changes unit axes or joins repeated elements, or its known integers.
 
     Return None for any other Reshape.
     """
     view = call.views[0]
-    target = call.integers("shape") if call.since < TARGET_AS_OPERAND else call.target(1)
+    target = call.integers("shape") if call.meaning_version < TARGET_AS_OPERAND else call.target_shape(1)
     copies = call.flag("allowzero")
     if view is None or target is None or copies is None:
         return None
-    known = _reshape_vector(call.table, view, target) or _reshape_matrix(call, target, integer_type(view))
-    if known is not None:
-        return known
+    reshaped_view = _reshape_vector(call.table, view, target) or _reshape_matrix(call, target, integer_type(view))
+    if reshaped_view is not None:
+        return reshaped_view
     seen = views.reshaped(view, target, zero_copies=not copies)
     if seen is not None:
         return seen
@@ -121,7 +121,7 @@ def _reshape_view(call: Call) -> View | None:
     return repeat_elements.merged(call.table, view, sizes, call.description) if len(sizes) == len(target) else None
 
 
-def _reshape_vector(table: TermTable, view: View, target: Sizes) -> View | None:
+def _reshape_vector(table: TermTable, view: ProofValue, target: Sizes) -> ProofValue | None:
     """Return a vector or scalar of known integers, reshaped to a vector; None for any other value or target."""
     content, dtype = view.content, integer_type(view)
     if content is None or dtype is None or target not in ((-1,), (len(content),)):
@@ -129,7 +129,7 @@ def _reshape_vector(table: TermTable, view: View, target: Sizes) -> View | None:
     return table.integers(content, dtype)
 
 
-def _reshape_matrix(call: Call, target: Sizes, kind: str | None) -> View | None:
+def _reshape_matrix(call: Call, target: Sizes, kind: str | None) -> ProofValue | None:
     """Return a vector of terms as a matrix of the target's shape, or a matrix of known integers as a vector.
 
     `kind` is the element type. Return None for any other value or target, and for a vector that contains only numbers,
@@ -145,10 +145,10 @@ def _reshape_matrix(call: Call, target: Sizes, kind: str | None) -> View | None:
     content = view.content
     if content is None or kind not in SIZE_TYPE_NUMBERS or numbers(content) is not None or len(wanted) != MATRIX_RANK:
         return None
-    known = prod(size for size in wanted if size > 0)
-    if min(wanted) < -1 or 0 in wanted or wanted == (-1, -1) or len(content) % known:
+    wanted_product = prod(size for size in wanted if size > 0)
+    if min(wanted) < -1 or 0 in wanted or wanted == (-1, -1) or len(content) % wanted_product:
         return None
-    height, width = (len(content) // known if size < 0 else size for size in wanted)
+    height, width = (len(content) // wanted_product if size < 0 else size for size in wanted)
     if height * width != len(content):
         return None
     return enter_matrix(call.table, [content[at * width : (at + 1) * width] for at in range(height)], kind)
@@ -168,15 +168,15 @@ def _reshape_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
 # --- matrices of known integers -----------------------------------------------------------------------------------
 
 
-def matrix_rows(view: View | None) -> list[Sizes] | None:
+def matrix_rows(view: ProofValue | None) -> list[Sizes] | None:
     """Return the rows of a matrix of known integers that is read as it is; None for any other value."""
-    if view is None or view.core.key[0] != _MATRIX or view != View(view.core, (0, 1), view.core.sizes):
+    if view is None or view.core.key[0] != _MATRIX or view != ProofValue(view.core, (0, 1), view.core.sizes):
         return None
     content, width = view.core.content or (), (numbers(view.core.sizes) or (0, 1))[1]
     return [content[at : at + width] for at in range(0, len(content), width)]
 
 
-def enter_matrix(table: TermTable, rows: Sequence[Sequence[Size]], kind: str) -> View | None:
+def enter_matrix(table: TermTable, rows: Sequence[Sequence[Size]], kind: str) -> ProofValue | None:
     """Return rows of equal length as a matrix of known integers; None if there are fewer than two rows or columns.
 
     `kind` is the element type.
@@ -185,10 +185,12 @@ def enter_matrix(table: TermTable, rows: Sequence[Sequence[Size]], kind: str) ->
     if min(sizes) <= 1:
         return None
     content = tuple(element for row in rows for element in row)
-    core, new = table.core((_MATRIX, kind, sizes, content), f"{[list(row) for row in rows]}", counted=False)
+    core, new = table.find_or_create_core(
+        (_MATRIX, kind, sizes, content), f"{[list(row) for row in rows]}", counted=False
+    )
     if new:
         core.content, core.sizes, core.dtype = content, sizes, SIZE_TYPE_NUMBERS[kind]
-    return View(core, (0, 1), sizes)
+    return ProofValue(core, (0, 1), sizes)
 
 
 def matrix_type(call: Call) -> str:
@@ -210,7 +212,7 @@ def _transpose_sizes(call: Call) -> Dims:
     return tuple(sizes[axis] for axis in order) if sorted(order) == list(range(len(sizes))) else None
 
 
-def _transpose_view(call: Call) -> View | None:
+def _transpose_view(call: Call) -> ProofValue | None:
     """Return the transpose of a matrix of known integers; None for any other operand."""
     rows = matrix_rows(call.operand(0))
     if rows is None or call.integers("perm") not in (None, (1, 0)):
@@ -244,14 +246,14 @@ def _squeeze_sizes(call: Call) -> Dims:
     return None if gone is None else tuple(size for axis, size in enumerate(sizes) if axis not in gone)
 
 
-def _squeeze_view(call: Call) -> View | None:
+def _squeeze_view(call: Call) -> ProofValue | None:
     """Return the result of a Squeeze: operand 0 with another map.
 
     Return None if the axes are unknown or not allowed.
     """
     axes = call.axes()
     given = "axes" in call.attributes or call.operand(1) is not None
-    if call.views[0] is None or (given and not axes) or min(axes or (), default=0) < call.lowest(_MOST_AXES):
+    if call.views[0] is None or (given and not axes) or min(axes or (), default=0) < call.lowest_axis(_MOST_AXES):
         return None  # Runtimes do not agree on the meaning of an empty list of axes.
     if axes and normalized_axes(axes, call.rank(0) or 0) is None:
         return None
@@ -269,13 +271,13 @@ def _unsqueeze_sizes(call: Call) -> Dims:
     return None if new is None else tuple(1 if axis in new else next(old) for axis in range(rank))
 
 
-def _unsqueeze_view(call: Call) -> View | None:
+def _unsqueeze_view(call: Call) -> ProofValue | None:
     """Return the result of an Unsqueeze: operand 0 with another map.
 
     Return None if the axes are unknown or not allowed.
     """
     axes = call.axes()
-    if call.views[0] is None or not axes or min(axes) < call.lowest(_MOST_AXES):
+    if call.views[0] is None or not axes or min(axes) < call.lowest_axis(_MOST_AXES):
         return None
     return views.unsqueezed(call.views[0], axes)
 
@@ -283,19 +285,19 @@ def _unsqueeze_view(call: Call) -> View | None:
 def _flatten_sizes(call: Call) -> Dims:
     """Return the two sizes of a Flatten, None for each unknown size: [2,3,4] with axis 1 -> [2,12]."""
     sizes, axis = call.sizes(0), call.integer("axis", 1)
-    if sizes is None or not call.lowest(len(sizes)) <= axis <= len(sizes):
+    if sizes is None or not call.lowest_axis(len(sizes)) <= axis <= len(sizes):
         return (None, None)
     at, arithmetic = axis + len(sizes) if axis < 0 else axis, call.table.arithmetic
     return arithmetic.mul(*sizes[:at]), arithmetic.mul(*sizes[at:])
 
 
-def _flatten_view(call: Call) -> View | None:
+def _flatten_view(call: Call) -> ProofValue | None:
     """Return the result of a Flatten that only adds or drops unit axes: operand 0 with another map.
 
     Else return None.
     """
     axis = call.integer("axis", 1)
-    if call.views[0] is None or axis < call.lowest(_MOST_AXES):
+    if call.views[0] is None or axis < call.lowest_axis(_MOST_AXES):
         return None
     return views.flattened(call.views[0], axis)
 

@@ -10,7 +10,7 @@ from onnx import TensorProto
 
 from graphfix.checker.files.onnx.tensors import elements
 from graphfix.checker.proof.core.sizes import numbers
-from graphfix.checker.proof.core.terms import MOST_ELEMENTS, View, integer_type
+from graphfix.checker.proof.core.terms import MOST_ELEMENTS, ProofValue, integer_type
 from graphfix.checker.proof.neutral import constant_folding
 from graphfix.checker.proof.neutral.integer_values import span, span_of
 from graphfix.checker.proof.onnx.operators.entry import SIZE_TYPES, Operator
@@ -38,7 +38,7 @@ WHOLE = 1 << 23
 # --- Shape, Size ----------------------------------------------------------------------------------------------------
 
 
-def _shape_view(call: Call) -> View | None:
+def _shape_view(call: Call) -> ProofValue | None:
     """Return the sizes of operand 0 as known integers; if the rank is unknown, a vector of unknown length.
 
     Return None if there are too many sizes.
@@ -50,20 +50,20 @@ def _shape_view(call: Call) -> View | None:
         return _shape_of(call, view)
     start, end = call.integer("start", 0), call.integer("end", len(view.sizes))
     part = view.sizes[start:end]
-    call.table.arithmetic.see(part)
+    call.table.arithmetic.record_sizes(part)
     return call.table.integers(part, "int64") if len(part) <= MOST_ELEMENTS else None
 
 
-def _shape_of(call: Call, view: View) -> View:
+def _shape_of(call: Call, view: ProofValue) -> ProofValue:
     """Return the shape of a value of unknown rank, as a vector that is not counted as the result of an operator."""
-    core, new = call.table.core(("shape", *call.key, view), call.description, counted=False)
+    core, new = call.table.find_or_create_core(("shape", *call.mapped_key, view), call.description, counted=False)
     if new:
         core.sizes = call.table.named_sizes(core, (None,))
         core.shape_of = view if not call.attributes else None
-    return View(core, (0,), core.sizes)
+    return ProofValue(core, (0,), core.sizes)
 
 
-def _size_view(call: Call) -> View | None:
+def _size_view(call: Call) -> ProofValue | None:
     """Return the number of elements of operand 0 as a known integer; None if it is unknown."""
     sizes = call.sizes(0)
     count = None if sizes is None else call.table.arithmetic.mul(*sizes)
@@ -75,18 +75,18 @@ def _size_view(call: Call) -> View | None:
 
 def _filled_sizes(call: Call) -> Dims:
     """Return the dims of a ConstantOfShape, which operand 0 states; None if the rank is unknown."""
-    sizes = call.partial_target(0)
+    sizes = call.partial_target_shape(0)
     if sizes is None:
         return sizes_of_length(call.sizes(0))
     return tuple([None if isinstance(size, int) and size < 0 else size for size in sizes])
 
 
-def _filled_view(call: Call) -> View | None:
+def _filled_view(call: Call) -> ProofValue | None:
     """Return the known integers of a ConstantOfShape whose `value` is a tensor without axes; None for any other node.
 
     The result must be a scalar or a short vector. The function `filled` reads a `value` with an axis.
     """
-    target, given = call.vector(0), call.attributes.get("value")
+    target, given = call.int64_vector(0), call.attributes.get("value")
     if given is None or target is None or len(target) > 1:
         return None
     tensor = given.t
@@ -99,21 +99,21 @@ def _filled_view(call: Call) -> View | None:
     )
 
 
-def filled(constants: Constants, call: Call) -> View | None:
+def filled(constants: Constants, call: Call) -> ProofValue | None:
     """Return the result of a ConstantOfShape of known sizes: one constant element, stretched to these sizes.
 
     Return None if a size is unknown or negative, or if `value` is not one element in the model file.
     """
-    sizes, given = call.vector(0), _filling_element(call.attributes.get("value"))
+    sizes, given = call.int64_vector(0), _filling_element(call.attributes.get("value"))
     if sizes is None or given is None or any(isinstance(size, int) and size < 0 for size in sizes):
         return None
-    call.table.arithmetic.need(sizes)
-    known = numbers(sizes)
-    if known is not None and 0 in known:  # There are no elements, so none can be stretched.
-        if len(known) > MOST_AXES or prod(filter(None, known)) > constant_folding.MOST_BYTES:
+    call.table.arithmetic.require_not_negative(sizes)
+    size_numbers = numbers(sizes)
+    if size_numbers is not None and 0 in size_numbers:  # There are no elements, so none can be stretched.
+        if len(size_numbers) > MOST_AXES or prod(filter(None, size_numbers)) > constant_folding.MOST_BYTES:
             return None
-        return constant_folding.as_constant(constants, np.zeros(known, given.dtype), call.description)
-    return View(
+        return constant_folding.as_constant(constants, np.zeros(size_numbers, given.dtype), call.description)
+    return ProofValue(
         constant_folding.as_constant(constants, given.reshape(()), call.description).core, (None,) * len(sizes), sizes
     )
 
@@ -138,14 +138,18 @@ def _range_sizes(call: Call) -> Dims:
     The length is unknown for other floats, because runtimes round them differently.
     """
     ends = [call.content(index) for index in range(3)]
-    known = [end[0] for end in ends if end and (not isinstance(end[0], int) or abs(end[0]) < EXACT_SPAN)]
+    exact_ends = [end[0] for end in ends if end and (not isinstance(end[0], int) or abs(end[0]) < EXACT_SPAN)]
     kinds = {None if view is None else integer_type(view) for view in call.views}
-    if len(known) < len(ends) or len(kinds) != 1:
-        known = _float_range(call)
-    if len(known) < len(ends) or not isinstance(known[2], int):
+    if len(exact_ends) < len(ends) or len(kinds) != 1:
+        exact_ends = _float_range(call)
+    if len(exact_ends) < len(ends) or not isinstance(exact_ends[2], int):
         return (None,)
-    plain = numbers(known)
-    return (span(*plain) if plain is not None else span_of(call.table.arithmetic, known[0], known[1], known[2]),)
+    plain = numbers(exact_ends)
+    return (
+        span(*plain)
+        if plain is not None
+        else span_of(call.table.arithmetic, exact_ends[0], exact_ends[1], exact_ends[2]),
+    )
 
 
 def _float_range(call: Call) -> list[Size]:
@@ -154,22 +158,24 @@ def _float_range(call: Call) -> list[Size]:
     The step must be 1 or -1. The proof then assumes that the sizes are small enough for exact floats.
     """
     views = [view for view in call.views if view is not None and dtype(view.core) == TensorProto.FLOAT]
-    known = [_whole_number(call, view) for view in views]
-    found = [number for number in known if number is not None and (not isinstance(number, int) or abs(number) <= WHOLE)]
+    end_numbers = [_whole_number(call, view) for view in views]
+    found = [
+        number for number in end_numbers if number is not None and (not isinstance(number, int) or abs(number) <= WHOLE)
+    ]
     if not found or len(found) < len(call.views) or found[-1] not in (1, -1) or numbers(found) is not None:
         return []
-    call.table.assumes[COUNTED_BY_FLOATS] = None
+    call.table.assumptions[COUNTED_BY_FLOATS] = None
     return found
 
 
-def _whole_number(call: Call, view: View) -> Size | None:
+def _whole_number(call: Call, view: ProofValue) -> Size | None:
     """Return a constant of one integer, or the size from which a float32 value was converted.
 
     Return None for any other value.
     """
-    array = constant_folding.literal(view)
+    array = constant_folding.constant_array(view)
     if array is None:
-        return call.table.counts.get(view.core)
+        return call.table.integers_of_floats.get(view.core)
     return int(array.item()) if array.size == 1 and float(array.item()).is_integer() else None
 
 

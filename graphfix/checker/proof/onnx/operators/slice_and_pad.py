@@ -9,10 +9,10 @@ from onnx import helper, numpy_helper
 
 from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.core.terms import integer_type
-from graphfix.checker.proof.neutral.integer_values import cut, cut_size
+from graphfix.checker.proof.neutral.integer_values import cut_size, slice_indices
 from graphfix.checker.proof.onnx.operators.entry import Operator, allowed_axes, normalized_axes, unknown_sizes
 from graphfix.checker.proof.onnx.operators.reshaping import MATRIX_RANK, enter_matrix, matrix_rows, matrix_type
-from graphfix.checker.proof.onnx.reading.versions import PRESENT
+from graphfix.checker.proof.onnx.reading.versions import CURRENT_SET
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from onnx import NodeProto
 
     from graphfix.checker.proof.core.sizes import Dims, Size
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.onnx.operators.entry import Operators
-    from graphfix.checker.proof.onnx.reading.operands import Among, Call
+    from graphfix.checker.proof.onnx.reading.operands import Call, NodesReader
 
 AXES_OF_PAD = 3
 """The index of the operand of Pad that lists the padded axes."""
@@ -43,7 +43,7 @@ def slice_sizes(call: Call) -> Dims:
     sizes = call.sizes(0)
     if sizes is None:
         return None
-    starts, ends, axes, steps = (call.indices(at) for at in range(1, 5))
+    starts, ends, axes, steps = (call.index_vector(at) for at in range(1, 5))
     count = len(starts or ends or ())
     at = normalized_axes(range(count) if call.operand(3) is None else numbers(axes), len(sizes))
     if not at:
@@ -58,14 +58,14 @@ def slice_sizes(call: Call) -> Dims:
 
 def _cut_size(call: Call, size: Size, bounds: tuple[Size, Size, Size]) -> Size | None:
     """Return the length of an axis of `size` that is sliced by `bounds`: start, end, step. None if it is unknown."""
-    known = numbers((size, *bounds))
-    if known is None:
+    size_and_bounds = numbers((size, *bounds))
+    if size_and_bounds is None:
         return cut_size(call.table.arithmetic, size, *bounds)
-    taken = cut(*known)
+    taken = slice_indices(*size_and_bounds)
     return None if taken is None else len(taken)
 
 
-def _slice_vector(call: Call) -> View | None:
+def _slice_vector(call: Call) -> ProofValue | None:
     """Return the elements that a Slice selects from a vector of known integers; None for any other node.
 
     The step must be positive, and all bounds must be numbers.
@@ -82,25 +82,25 @@ def _slice_vector(call: Call) -> View | None:
     parts = [call.content(index) or () for index in range(1, len(call.views))]
     bounds = [part[0] for part in parts if len(part) == 1 and isinstance(part[0], int)]
     start, end, axis, step = (*bounds, *(0, 0, 0, 1)[len(bounds) :])
-    if len(bounds) < len(parts) or axis not in (0, call.lowest(1)) or step < 1:
+    if len(bounds) < len(parts) or axis not in (0, call.lowest_axis(1)) or step < 1:
         return None
     return call.table.integers(content[start:end:step], dtype)
 
 
-def _slice_matrix(call: Call) -> View | None:
+def _slice_matrix(call: Call) -> ProofValue | None:
     """Return the rows or columns that a Slice selects from a matrix of known integers; None for any other node.
 
     The Slice must have one axis, with bounds that are numbers.
     """
     rows = matrix_rows(call.operand(0))
-    given = [call.indices(at) for at in range(1, len(call.views))]
+    given = [call.index_vector(at) for at in range(1, len(call.views))]
     bounds = [numbers(part) for part in given]
     single = [part[0] for part in bounds if part is not None and len(part) == 1]
     if rows is None or len(single) < len(given) or None in call.views:
         return None
     start, end, axis, step = (*single, *(0, 0, 0, 1)[len(single) :])
     at = normalized_axes((axis,), MATRIX_RANK)
-    taken = None if at is None else cut((len(rows), len(rows[0]))[at[0]], start, end, step)
+    taken = None if at is None else slice_indices((len(rows), len(rows[0]))[at[0]], start, end, step)
     if at is None or taken is None:
         return None
     kept = [rows[row] for row in taken] if at[0] == 0 else [[row[column] for column in taken] for row in rows]
@@ -123,14 +123,14 @@ def _slice_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
         return None
     strides = [1] * starts.size if steps is None else steps.tolist()
     for place, start, end, step in zip(at, starts.tolist(), ends.tolist(), strides, strict=True):
-        taken = cut(data.shape[place], start, end, step)
+        taken = slice_indices(data.shape[place], start, end, step)
         if taken is None:
             return None
         data = np.take(data, list(taken), axis=place) if taken else data[(slice(None),) * place + (slice(0),)]
     return data
 
 
-def backwards(call: Call, among: Among) -> View | None:
+def negative_steps_as_gather(call: Call, among: NodesReader) -> ProofValue | None:
     """Return a Slice with negative steps as a Slice of the other axes, and a Gather on each axis with a negative step.
 
     `among` reads these nodes. Return None if all steps are positive, or if a bound, a step or a needed size is not a
@@ -146,13 +146,13 @@ def backwards(call: Call, among: Among) -> View | None:
     for axis, *bound in (bound for bound in bounds if bound[-1] <= 0):
         size = sizes[axis]
         # The result is None for a step of 0, which runtimes refuse.
-        taken = cut(size, *bound) if isinstance(size, int) else None
+        taken = slice_indices(size, *bound) if isinstance(size, int) else None
         if not taken:
             return None
         name, picked = nodes[-1].output[0] if nodes else "x", numpy_helper.from_array(np.array(taken, np.int64))
         nodes.append(helper.make_node("Constant", [], [f"places{axis}"], value=picked))
         nodes.append(helper.make_node("Gather", [name, f"places{axis}"], [f"y{axis}"], call.description, axis=axis))
-    return among(nodes, max(call.version, PRESENT), {"x": data})
+    return among(nodes, max(call.version, CURRENT_SET), {"x": data})
 
 
 def _slice_of(call: Call, bounds: Sequence[tuple[int, int, int, int]]) -> list[NodeProto]:
@@ -169,8 +169,8 @@ def _slice_of(call: Call, bounds: Sequence[tuple[int, int, int, int]]) -> list[N
 
 def _known_bounds(call: Call) -> list[tuple[int, int, int, int]] | None:
     """Return (axis, start, end, step) for each axis of a Slice that states its steps; None if a number is unknown."""
-    steps = numbers(call.indices(_STEPS)) if call.operand(_STEPS) is not None else None
-    starts, ends, axes = (numbers(call.indices(at)) for at in range(1, _STEPS))
+    steps = numbers(call.index_vector(_STEPS)) if call.operand(_STEPS) is not None else None
+    starts, ends, axes = (numbers(call.index_vector(at)) for at in range(1, _STEPS))
     if starts is None or ends is None or steps is None:
         return None
     at = normalized_axes(range(len(starts)) if call.operand(3) is None else axes, call.rank(0) or 0)
@@ -189,7 +189,7 @@ def _pad_sizes(call: Call) -> Dims:
         return None
     rank, pads = len(sizes), call.partial_vector(1)
     given = call.operand(AXES_OF_PAD)
-    axes = normalized_axes(range(rank) if given is None else numbers(call.indices(AXES_OF_PAD)), rank)
+    axes = normalized_axes(range(rank) if given is None else numbers(call.index_vector(AXES_OF_PAD)), rank)
     if axes is None or pads is None or len(pads) != 2 * len(axes):
         return unknown_sizes(rank)
     added = {axis: (pads[at], pads[at + len(axes)]) for at, axis in enumerate(axes)}
@@ -198,9 +198,9 @@ def _pad_sizes(call: Call) -> Dims:
 
 def _padded_size(call: Call, size: Size, pads: Sequence[Size | None]) -> Size | None:
     """Return the size of an axis with padding in front and behind (`pads`); None if it is unknown or below 0."""
-    known = [pad for pad in pads if pad is not None]
-    whole = call.table.arithmetic.add(size, *known) if len(known) == len(pads) else None
-    return None if isinstance(whole, int) and whole < 0 else whole
+    known_pads = [pad for pad in pads if pad is not None]
+    padded = call.table.arithmetic.add(size, *known_pads) if len(known_pads) == len(pads) else None
+    return None if isinstance(padded, int) and padded < 0 else padded
 
 
 OPERATORS: Operators = {

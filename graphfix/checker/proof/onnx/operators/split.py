@@ -10,16 +10,16 @@ from onnx import helper
 from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.core.terms import MOST_ELEMENTS, Split
 from graphfix.checker.proof.onnx.operators.entry import Operator, allowed_axis, normalized_axes
-from graphfix.checker.proof.onnx.reading.versions import PRESENT
+from graphfix.checker.proof.onnx.reading.versions import CURRENT_SET
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
-    from graphfix.checker.proof.core.terms import Core, View
+    from graphfix.checker.proof.core.terms import Core, ProofValue
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.onnx.operators.entry import Operators
-    from graphfix.checker.proof.onnx.reading.operands import Among, Call
+    from graphfix.checker.proof.onnx.reading.operands import Call, NodesReader
 
 COUNTED_PARTS = 18
 """From this version on a Split states the sizes or the number of its parts, and the last part may be smaller."""
@@ -38,9 +38,9 @@ def _split_sizes(call: Call, index: int) -> Dims:
 
 def _part_size(call: Call, size: Size, index: int) -> Size | None:
     """Return the length of part `index` of an axis of this size; None if it is unknown."""
-    count = len(call.outputs)
+    count = len(call.result_names)
     if call.operand(1) is not None:
-        parts = call.vector(1)
+        parts = call.int64_vector(1)
         return parts[index] if parts is not None and len(parts) == count else None
     if call.version >= COUNTED_PARTS and call.integer("num_outputs", 0) != count:
         return None
@@ -66,7 +66,7 @@ def _split_fold(call: Call, arrays: Sequence[Array | None]) -> Sequence[Array] |
     Return None if the node is not valid. From set 18 on, a node must state either sizes or the number of parts.
     """
     data, parts = [*arrays, None][:2]
-    axis, count = None if data is None else allowed_axis(call, 0, data.ndim), len(call.outputs)
+    axis, count = None if data is None else allowed_axis(call, 0, data.ndim), len(call.result_names)
     if data is None or axis is None:
         return None
     size, numbered = data.shape[axis], "num_outputs" in call.attributes
@@ -104,11 +104,13 @@ def enter_parts(call: Call, core: Core) -> None:
     parts = _part_sizes(call, sizes[at[0]])
     if parts is not None:
         front, behind = sizes[: at[0]], sizes[at[0] + 1 :]
-        call.table.parts[core] = tuple((*front, part, *behind) if keep else (*front, *behind) for part in parts)
+        call.table.sequence_shapes[core] = tuple(
+            (*front, part, *behind) if keep else (*front, *behind) for part in parts
+        )
         data = call.operand(0)
-        whole = numbers(parts)
-        if data is not None and whole is not None:
-            call.table.splits[core] = Split(data, at[0], whole, keep)
+        part_numbers = numbers(parts)
+        if data is not None and part_numbers is not None:
+            call.table.sequence_splits[core] = Split(data, at[0], part_numbers, keep)
 
 
 def _part_sizes(call: Call, size: Size) -> Sizes | None:
@@ -126,13 +128,13 @@ def _part_sizes(call: Call, size: Size) -> Sizes | None:
     return tuple(min(each, size - start) for start in range(0, size, each))
 
 
-def part_at(call: Call, among: Among) -> View | None:
+def sequence_part_as_slice(call: Call, among: NodesReader) -> ProofValue | None:
     """Return the part that a SequenceAt selects from a split tensor, as a Slice of that tensor.
 
     `among` reads the nodes of that Slice. Return None if the position or the sizes of the parts are not numbers.
     """
     sequence, place = call.operand(0), call.content(1)
-    split = None if sequence is None else call.table.splits.get(sequence.core)
+    split = None if sequence is None else call.table.sequence_splits.get(sequence.core)
     if split is None or place is None or call.rank(1) != 0 or not isinstance(place[0], int):
         return None
     at = place[0]
@@ -148,7 +150,7 @@ def part_at(call: Call, among: Among) -> View | None:
     ]
     if not split.keep:
         nodes.append(helper.make_node("Squeeze", ["part", "axis"], ["y"], call.description))
-    return among(nodes, max(call.version, PRESENT), {"x": split.data})
+    return among(nodes, max(call.version, CURRENT_SET), {"x": split.data})
 
 
 def _element_sizes(call: Call) -> Dims:
@@ -157,10 +159,15 @@ def _element_sizes(call: Call) -> Dims:
     A negative position counts from the end.
     """
     sequence, place = call.operand(0), call.content(1)
-    held: Sequence[Sizes] = () if sequence is None else call.table.parts.get(sequence.core, ())
-    if place is None or call.rank(1) != 0 or not isinstance(place[0], int) or not -len(held) <= place[0] < len(held):
+    part_sizes: Sequence[Sizes] = () if sequence is None else call.table.sequence_shapes.get(sequence.core, ())
+    if (
+        place is None
+        or call.rank(1) != 0
+        or not isinstance(place[0], int)
+        or not -len(part_sizes) <= place[0] < len(part_sizes)
+    ):
         return None
-    return held[place[0]]
+    return part_sizes[place[0]]
 
 
 OPERATORS: Operators = {

@@ -65,7 +65,7 @@ def _padding(call: Call) -> bytes:
     return call.text("auto_pad", b"NOTSET")
 
 
-def _places(call: Call, size: Size, window: Window) -> Size | None:
+def _window_count(call: Call, size: Size, window: Window) -> Size | None:
     """Return the number of positions of the window along an axis of `size`.
 
     Return None if it is unknown, or if runtimes and the specification disagree.
@@ -125,7 +125,7 @@ def _pools_of_nothing(call: Call, size: Size, added: int, stride: int) -> bool:
     """
     batch = (call.sizes(0) or (0,))[0]
     if added < 0 and stride > 1 and call.table.arithmetic.least(size) < 1 and not (isinstance(batch, int) and batch):
-        call.table.assumes[SOME_IMAGE] = None
+        call.table.assumptions[SOME_IMAGE] = None
     return 1 + added >= 0
 
 
@@ -137,7 +137,7 @@ def _behind(call: Call, sizes: Sizes, kernel: tuple[int, ...] | None) -> tuple[S
     windows = _windows(call, kernel)
     if windows is None or len(windows) != len(sizes) - FRONT:
         return (None,) * (len(sizes) - FRONT)
-    return tuple(_places(call, size, window) for size, window in zip(sizes[FRONT:], windows, strict=True))
+    return tuple(_window_count(call, size, window) for size, window in zip(sizes[FRONT:], windows, strict=True))
 
 
 def _pool(call: Call, index: int) -> Dims:
@@ -213,8 +213,8 @@ def _spread(call: Call, size: Size, window: Window, added: int) -> Size | None:
     `added` is the attribute `output_padding`. Return None also for a result below 1, for which runtimes fail.
     """
     arithmetic, more = call.table.arithmetic, window.reach + added - window.front - window.behind - window.stride
-    whole = arithmetic.mul(size, window.stride)
-    made = None if whole is None or size == 0 else arithmetic.add(whole, more)
+    spread = arithmetic.mul(size, window.stride)
+    made = None if spread is None or size == 0 else arithmetic.add(spread, more)
     return None if isinstance(made, int) and made < 1 else made
 
 

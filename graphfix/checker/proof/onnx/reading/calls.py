@@ -10,17 +10,22 @@ from graphfix.checker.proof.onnx.closed_world.model_parts import declared_by, is
 from graphfix.checker.proof.onnx.closed_world.operator_types import accepted
 from graphfix.checker.proof.onnx.closed_world.validate import NOT_IMPORTED, loads
 from graphfix.checker.proof.onnx.reading.node_signature import NodeSignature, pattern
-from graphfix.checker.proof.onnx.reading.older_forms import CHANGED, VersionedNode, present_form
+from graphfix.checker.proof.onnx.reading.older_forms import CONVERSIONS, VersionedNode, present_form
 from graphfix.checker.proof.onnx.reading.operands import Call, domain_of, trimmed
 from graphfix.checker.proof.onnx.reading.types import dtype
-from graphfix.checker.proof.onnx.reading.versions import compared_attributes, effective, meaning, unlifted
+from graphfix.checker.proof.onnx.reading.versions import (
+    compared_attributes,
+    meaning,
+    version_up_to_8,
+    with_old_defaults,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from onnx import AttributeProto, FunctionProto, NodeProto
 
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.onnx.closed_world.model_parts import FunctionKey
     from graphfix.checker.proof.onnx.reading.constants import FileConstants
     from graphfix.checker.proof.onnx.reading.node_signature import AttributeForm, Keys
@@ -47,7 +52,7 @@ def call_of(
     index: int,
     ends: tuple[Sequence[str], Sequence[str]],
     environment: Environment,
-    views: Sequence[View | None],
+    views: Sequence[ProofValue | None],
     attributes: Mapping[str, AttributeProto],
 ) -> Call:
     """Return a node of a graph as a `Call`.
@@ -60,33 +65,35 @@ def call_of(
 
     A node whose older form can't be converted keeps its version. A Concat loses its operands of size 0 along its axis.
     """
-    operands, named = ends
+    operands, result_names = ends
     op, stated = node.op_type, node.domain
     domain = domain_of(stated) if stated else stated
     version = environment.versions.get(domain, NOT_IMPORTED)
     if version == NOT_IMPORTED and domain in OF_ONE_VERSION:
-        constants.world.odd(("not imported", domain), f"the second file does not import the operator set {domain!r}")
+        constants.world.require_in_first(
+            ("not imported", domain), f"the second file does not import the operator set {domain!r}"
+        )
         version = 1
     name = node.name
     label = name or f"{op}#{index}"
     written = constants.attributes(attributes) if attributes else ()
     given = len(operands) if "" not in operands else pattern(operands)
-    made = len(named) if "" not in named else pattern(named)
+    made = len(result_names) if "" not in result_names else pattern(result_names)
     parts = op, stated, node.overload, version, environment.depth > 0, written, given, made
     memo = constants.world.nodes.get(parts) or constants.world.signature_memo(parts)
     kinds = tuple([None if view is None else view.core.dtype or dtype(view.core) for view in views])
-    names = named if not named or named[-1] or op not in IDLE_RESULTS else trimmed(named)
+    names = result_names if not result_names or result_names[-1] or op not in IDLE_RESULTS else trimmed(result_names)
     keys = memo.keys.get(kinds)
     if keys is None:
-        raw, attributes = attributes, effective(op, domain, version, attributes)
+        raw, attributes = attributes, with_old_defaults(op, domain, version, attributes)
         given_names = frozenset(attributes) if attributes else _NONE
-        since, older = meaning(op, domain, version, given_names), unlifted(op, domain, version, given_names)
+        since, older = meaning(op, domain, version, given_names), version_up_to_8(op, domain, version, given_names)
         fixed = True
         if since != older and not accepted(op, domain, version, kinds):
             # The version accepts fewer types than later versions do. A node of other types is not compared as the later
             # version.
             since = older
-        elif op in CHANGED and not domain and memo.is_allowed and accepted(op, domain, version, kinds):
+        elif op in CONVERSIONS and not domain and memo.is_allowed and accepted(op, domain, version, kinds):
             changed = present_form(constants, VersionedNode(op, older, tuple(views), attributes, len(names)))
             op, since, views, attributes = changed.op, changed.since, changed.views, changed.attributes
             fixed = False
@@ -98,17 +105,17 @@ def call_of(
         domain=domain,
         op=op,
         version=version,
-        since=keys[0],
+        meaning_version=keys[0],
         views=views,
-        inputs=operands,
-        outputs=names,
+        operand_names=operands,
+        result_names=names,
         attributes=attributes,
         description=described(op, name, index),
         table=constants.shared.table,
-        key=keys[1],
-        full=keys[2],
+        mapped_key=keys[1],
+        exact_key=keys[2],
         signature_memo=memo,
-        kinds=kinds,
+        operand_types=kinds,
         scope=environment,
     )
     return _without_empty_operands(call) if op == "Concat" and not domain else call
@@ -123,7 +130,7 @@ def _without_empty_operands(call: Call) -> Call:
     """
     shapes = [view.sizes for view in call.views if view is not None and view.sizes is not None]
     axis, rank = call.integer("axis", 1), len(shapes[0]) if shapes else 0
-    if len(shapes) < len(call.views) or not call.lowest(rank) <= axis < rank:
+    if len(shapes) < len(call.views) or not call.lowest_axis(rank) <= axis < rank:
         return call
     beside = {(*sizes[: axis % rank], *sizes[axis % rank + 1 :]) for sizes in shapes if len(sizes) == rank}
     kept = [at for at, sizes in enumerate(shapes) if len(sizes) != rank or sizes[axis] != 0]
@@ -131,7 +138,7 @@ def _without_empty_operands(call: Call) -> Call:
         return call
     if not loads(call):
         return call
-    call.views, call.inputs = [call.views[at] for at in kept], [call.inputs[at] for at in kept]
+    call.views, call.operand_names = [call.views[at] for at in kept], [call.operand_names[at] for at in kept]
     call.op = "Concat" if len(kept) > 1 else "Identity"
     return call
 
@@ -172,7 +179,7 @@ def function_of(
     return function
 
 
-def enter_call(
+def record_odd_call(
     constants: FileConstants,
     node: NodeProto,
     operands: Sequence[str],
@@ -191,7 +198,7 @@ def enter_call(
     ends = pattern(operands), pattern(node.output[:])
     full = ends == (len(function.input), len(function.output)) and version != NOT_IMPORTED
     if not full or set(function.attribute) - attributes.keys() or attributes.keys() - declared_by(function):
-        constants.world.odd(
+        constants.world.require_in_first(
             NodeSignature(node.op_type, node.domain, node.overload, version, environment.depth > 0, written, *ends),
             f"a call of the function {function.name!r} of the second file gives more or less than that takes",
         )

@@ -8,7 +8,7 @@ from onnx import AttributeProto, TensorProto
 
 from graphfix.checker.files.onnx.tensors import odd_location, width
 from graphfix.checker.proof.core.result import UnprovedError
-from graphfix.checker.proof.core.terms import View, whole
+from graphfix.checker.proof.core.terms import ProofValue, value_of
 from graphfix.checker.proof.onnx.closed_world.new_nodes import ClosedWorld
 from graphfix.checker.proof.onnx.closed_world.validate import loads
 from graphfix.checker.proof.onnx.reading.node_signature import attribute_form
@@ -47,30 +47,32 @@ class FileConstants:
         """
         if not attributes:
             return ()
-        return tuple([(name, attribute_form(each) or self._held(each)) for name, each in sorted(attributes.items())])
+        return tuple(
+            [(name, attribute_form(each) or self._tensor_form(each)) for name, each in sorted(attributes.items())]
+        )
 
-    def _held(self, given: AttributeProto) -> AttributeForm:
+    def _tensor_form(self, given: AttributeProto) -> AttributeForm:
         """Return the comparable form of an attribute that contains tensors or bodies.
 
         The form of a body is only its type.
         """
         if given.type in (AttributeProto.TENSOR, AttributeProto.TENSORS):
             tensors = [given.t] if given.type == AttributeProto.TENSOR else given.tensors
-            return given.type, tuple([self.constant(tensor, given.name, alone=False) for tensor in tensors])
+            return given.type, tuple([self.constant(tensor, given.name, is_standalone=False) for tensor in tensors])
         if given.type in (AttributeProto.SPARSE_TENSOR, AttributeProto.SPARSE_TENSORS):
             sparse = [given.sparse_tensor] if given.type == AttributeProto.SPARSE_TENSOR else given.sparse_tensors
             return given.type, tuple(map(self.sparse, sparse))
         return given.type, None
 
-    def constant(self, tensor: TensorProto, description: str, *, alone: bool = True) -> View:
+    def constant(self, tensor: TensorProto, description: str, *, is_standalone: bool = True) -> ProofValue:
         """Return a tensor of the file as a value of the proof.
 
-        `alone` is False if a node's attribute contains the tensor.
+        `is_standalone` is False if a node's attribute contains the tensor.
 
         `description` identifies the constant in reports. Raises UnprovedError for an unknown element type, a negative
         size, or a storage form that can't be read.
         """
-        self._check(tensor, description, alone=alone)
+        self._check(tensor, description, alone=is_standalone)
         if tensor.data_type not in _TYPES:
             raise UnprovedError(
                 f"the constant {description!r} has the type {tensor.data_type}, which onnx does not know"
@@ -93,15 +95,15 @@ class FileConstants:
         location = odd_location(tensor)
         if location is not None:
             why = f"the constant {description!r} of the second file lies at {location!r}, which not every runtime reads"
-            self.world.odd(("location", location), why)
+            self.world.require_in_first(("location", location), why)
         fault = self.source.fault(tensor)
         if fault is None and not alone and tensor.data_location == TensorProto.EXTERNAL:
             fault = "lies in another file, and is an attribute"
         if fault is not None:
             why = f"the constant {description!r} of the second file {fault}"
-            self.world.odd(("tensor", self.source.stored(tensor)), why)
+            self.world.require_in_first(("tensor", self.source.stored(tensor)), why)
 
-    def sparse(self, sparse: SparseTensorProto) -> View:
+    def sparse(self, sparse: SparseTensorProto) -> ProofValue:
         """Return a sparse tensor of the file as a value.
 
         Its stored elements, indices and shape are compared as they are.
@@ -110,14 +112,18 @@ class FileConstants:
         first file has an equal one.
         """
         parts = self.constant(sparse.values, sparse.values.name), self.constant(sparse.indices, sparse.values.name)
-        core, new = self.shared.table.core(("sparse", parts, tuple(sparse.dims)), sparse.values.name, counted=False)
+        core, new = self.shared.table.find_or_create_core(
+            ("sparse", parts, tuple(sparse.dims)), sparse.values.name, counted=False
+        )
         if new:
             core.sizes = tuple(sparse.dims)
             core.dtype = sparse.values.data_type
-            self.world.odd(core.key, f"the sparse constant {sparse.values.name!r} is only in the second file")
-        return whole(core)
+            self.world.require_in_first(
+                core.key, f"the sparse constant {sparse.values.name!r} is only in the second file"
+            )
+        return value_of(core)
 
-    def node(self, call: Call) -> View:
+    def node(self, call: Call) -> ProofValue:
         """Return the value of a Constant node: a tensor, a sparse tensor, or numbers and strings in an attribute.
 
         Raises UnprovedError if the node has no such attribute, has several attributes, or does not load in a runtime.
@@ -128,9 +134,9 @@ class FileConstants:
         name, given = next(iter(call.attributes.items()))
         if name == "value":
             # The node's signature was computed before, and already contains the tensor.
-            (_, (_, held)) = call.signature_memo.signature.attributes[0]
-            read = held[0] if isinstance(held, tuple) else None
-            return read if isinstance(read, View) else self.constant(given.t, description, alone=False)
+            (_, (_, content)) = call.signature_memo.signature.attributes[0]
+            read = content[0] if isinstance(content, tuple) else None
+            return read if isinstance(read, ProofValue) else self.constant(given.t, description, is_standalone=False)
         if name == "sparse_value":
             return self.sparse(given.sparse_tensor)
         tensor = tensor_of(name, given)

@@ -29,30 +29,30 @@ if TYPE_CHECKING:
     from onnx import GraphProto, ValueInfoProto
 
     from graphfix.checker.proof.core.sizes import Size, Sizes
-    from graphfix.checker.proof.core.terms import TermTable, View
+    from graphfix.checker.proof.core.terms import ProofValue, TermTable
     from graphfix.checker.proof.onnx.reading.operands import Call, Environment
     from graphfix.checker.proof.onnx.reading.unrolled_loops import Reader
 
 Guess: TypeAlias = "tuple[Size | None, ...] | None"
 
 
-def _taken(call: Call) -> str | None:
+def _constant_branch(call: Call) -> str | None:
     """Return the attribute of the branch that an If with a constant condition runs: `then_branch` or `else_branch`.
 
     Return None if the condition is not a constant of one element, or if no runtime loads the node.
     """
-    condition = constant_folding.literal(call.operand(0))
+    condition = constant_folding.constant_array(call.operand(0))
     if condition is None or condition.size != 1 or not loads(call):
         return None
     return "then_branch" if condition.all() else "else_branch"
 
 
-def _if(reader: Reader, call: Call, environment: Environment) -> list[View]:
+def _if(reader: Reader, call: Call, environment: Environment) -> list[ProofValue]:
     """Return the results of an If. If its condition is constant, they are the results of the branch that runs.
 
     Otherwise each result is a term of the condition and of everything that both branches return.
     """
-    taken = _taken(call)
+    taken = _constant_branch(call)
     branches = []
     for name in ("then_branch", "else_branch"):
         given = call.attributes.get(name)
@@ -69,17 +69,17 @@ def _if(reader: Reader, call: Call, environment: Environment) -> list[View]:
     _check_branches(reader.table, call, branches)
     if taken is not None:
         return list(chosen)
-    key = ("if", *call.full, tuple(call.views), *branches)
+    key = ("if", *call.exact_key, tuple(call.views), *branches)
     results = []
-    for index in range(len(call.outputs)):
+    for index in range(len(call.result_names)):
         pair = [branch[index].sizes for branch in branches if index < len(branch)]
-        results.append(reader.table.result((*key, index), call.description, _joined(pair)))
+        results.append(reader.table.result((*key, index), call.description, _common_sizes(pair)))
         one = next((branch[index] for branch in branches if index < len(branch)), None)
         set_type(results[-1].core, type_of(one))
     return results
 
 
-def _check_branches(table: TermTable, call: Call, branches: Sequence[Sequence[View]]) -> None:
+def _check_branches(table: TermTable, call: Call, branches: Sequence[Sequence[ProofValue]]) -> None:
     """Raise UnprovedError if the branches of an If of the second file do not fit the node or each other.
 
     Each branch must return as many values as the node has results. Types that are known in both branches must be equal.
@@ -102,9 +102,11 @@ def _check_count(call: Call, count: int) -> None:
     returns.
     """
     given = call.signature_memo.signature.results
-    named = given if isinstance(given, int) else len(given)
-    if named != count:
-        raise UnprovedError(f"{call.description} of the second file has {named} results, and its body returns {count}")
+    is_present = given if isinstance(given, int) else len(given)
+    if is_present != count:
+        raise UnprovedError(
+            f"{call.description} of the second file has {is_present} results, and its body returns {count}"
+        )
 
 
 def _body(call: Call) -> GraphProto:
@@ -114,7 +116,7 @@ def _body(call: Call) -> GraphProto:
     return call.attributes["body"].g
 
 
-def _joined(pair: Sequence[Sizes | None]) -> Guess:
+def _common_sizes(pair: Sequence[Sizes | None]) -> Guess:
     """Return the shape of a result of an If: the sizes that are equal in both branches, and None for each other size.
 
     `pair` contains the shapes that the two branches return. Return None if a rank is unknown or the ranks differ.
@@ -125,18 +127,18 @@ def _joined(pair: Sequence[Sizes | None]) -> Guess:
     return tuple(a if a == b else None for a, b in zip(one, two, strict=True))
 
 
-def _repeated(reader: Reader, call: Call, environment: Environment) -> list[View]:
+def _repeated(reader: Reader, call: Call, environment: Environment) -> list[ProofValue]:
     """Return the results of a Loop or Scan, computed by the rules for loops, or trip by trip.
 
     Trips are read one by one if `reader.unrolled` is set and the trip count is constant. The second file may then
     contain the trips instead of the loop. The loop itself is read first in any case, so that its terms are in the table
     too. The stateful operators of only one reading are counted.
     """
-    whole = _scan if call.op == "Scan" else _loop
+    repeat = _scan if call.op == "Scan" else _loop
     if not reader.unrolled:
-        return whole(reader, call, environment)
+        return repeat(reader, call, environment)
     effects, occurrences = len(reader.effects), dict(reader.occurrences)
-    results = whole(reader, call, environment)
+    results = repeat(reader, call, environment)
     kept, after = reader.effects[effects:], reader.occurrences
     del reader.effects[effects:]
     reader.occurrences = occurrences
@@ -147,20 +149,20 @@ def _repeated(reader: Reader, call: Call, environment: Environment) -> list[View
     return results if trips is None else trips
 
 
-def _loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
+def _loop(reader: Reader, call: Call, environment: Environment) -> list[ProofValue]:
     """Return the results of a Loop, whose body is read once for all iterations.
 
     The body's inputs are the iteration number, the condition, and the states. The body returns a condition, the states,
     and the values that the Loop stacks.
     """
-    owner = ("loop", *call.full, tuple(call.views))
+    owner = ("loop", *call.exact_key, tuple(call.views))
     states = [None if view is None else view.sizes for view in call.views[2:]]
     place = owner, reader.occurrence(owner)
     ahead = [_scalar(value) for value in _body(call).input[:2]]
     types = [TensorProto.INT64, TensorProto.BOOL, *map(type_of, call.views[2:])]
-    kept, given = _settled(reader, call, environment, place, types, ([*ahead, *states], slice(2, None), 1))
+    kept, given = _read_until_stable(reader, call, environment, place, types, ([*ahead, *states], slice(2, None), 1))
     key, outside = (*owner, place[1], kept, given), _sizes_outside(states) if _surely_runs(call) else None
-    return _looped(reader, call, key, kept[2:], given[1:], _body(call).output[1:], outside=outside)
+    return _loop_results(reader, call, key, kept[2:], given[1:], _body(call).output[1:], constant_sizes=outside)
 
 
 def _surely_runs(call: Call) -> bool:
@@ -172,7 +174,7 @@ def _surely_runs(call: Call) -> bool:
     count, condition = call.content(0), call.operand(1)
     if count is None or len(count) != 1 or not _is_positive(call.table, count[0]):
         return False
-    truth = constant_folding.literal(condition)
+    truth = constant_folding.constant_array(condition)
     return condition is None or (truth is not None and truth.size == 1 and bool(truth.all()))
 
 
@@ -199,14 +201,14 @@ def _scalar(value: ValueInfoProto) -> Sizes | None:
     return None if value.type.tensor_type.shape.dim else ()
 
 
-def _settled(
+def _read_until_stable(
     reader: Reader,
     call: Call,
     environment: Environment,
     place: tuple[object, ...],
     types: Sequence[int | bytes | None],
     values: tuple[Sequence[Sizes | None], slice, int],
-) -> tuple[tuple[Guess, ...], tuple[View, ...]]:
+) -> tuple[tuple[Guess, ...], tuple[ProofValue, ...]]:
     """Read a body until the shapes of its states do not change; return the shapes of its inputs, and its outputs.
 
     The returned shapes are true in each iteration. `place` is the condition under which the body runs. `types` are the
@@ -238,7 +240,7 @@ def _settled(
         reader.occurrences = occurrences
 
 
-def _widened(guess: Guess, parameter: View, given: View) -> Guess:
+def _widened(guess: Guess, parameter: ProofValue, given: ProofValue) -> Guess:
     """Return the assumed shape of a state with None for each size that the body changes.
 
     `guess` is the shape so far. `parameter` is the state as the body's input, and `given` is the state that the body
@@ -252,23 +254,23 @@ def _widened(guess: Guess, parameter: View, given: View) -> Guess:
     )
 
 
-def _looped(
+def _loop_results(
     reader: Reader,
     call: Call,
     key: tuple[object, ...],
     states: Sequence[Guess],
-    given: Sequence[View],
+    given: Sequence[ProofValue],
     outputs: Sequence[ValueInfoProto],
-    turns: Guess = (None,),
-    outside: frozenset[Size] | None = None,
-) -> list[View]:
+    trip_count: Guess = (None,),
+    constant_sizes: frozenset[Size] | None = None,
+) -> list[ProofValue]:
     """Return the results of a loop: the states after the last iteration, then the values of all iterations, stacked.
 
     `key` is the beginning of the results' terms. `states` are the shapes of the states. `given` and `outputs` are the
     values that the body returns and their declarations, both without a Loop's condition.
 
-    `turns` contains the number of iterations, which becomes axis 0 of stacked values; the number is None if it is
-    unknown. `turns` is None if values are not stacked along axis 0. `outside` contains the sizes that are the same in
+    `trip_count` contains the number of iterations, which becomes axis 0 of stacked values; the number is None if it is
+    unknown. `trip_count` is None if values are not stacked along axis 0. `constant_sizes` contains the sizes that are the same in
     each iteration, or None if there may be no iteration.
 
     Raises UnprovedError if the body of the second file returns a number of values that does not fit the node.
@@ -279,14 +281,16 @@ def _looped(
         _check_count(call, len(given))
         if len(given) < len(states):
             raise UnprovedError(f"{call.description} of the second file has a body that does not return its states")
-    results: list[View] = []
-    for index in range(len(call.outputs)):
+    results: list[ProofValue] = []
+    for index in range(len(call.result_names)):
         inside, is_state = given[index] if index < len(given) else None, index < len(states)
         asked = None if is_state and not scans else inside
-        known = None if asked is None else inference_basis(call, body, outputs[index], asked.sizes, reader.functions)
-        stacked = None if is_state or inside is None else _stacked(outputs[index], inside.sizes, turns, outside)
+        basis = None if asked is None else inference_basis(call, body, outputs[index], asked.sizes, reader.functions)
+        stacked = (
+            None if is_state or inside is None else _stacked(outputs[index], inside.sizes, trip_count, constant_sizes)
+        )
         sizes = states[index] if is_state else stacked
-        results.append(reader.table.result((*key, index, known), call.description, sizes))
+        results.append(reader.table.result((*key, index, basis), call.description, sizes))
         set_type(results[-1].core, type_of(inside))
     if not scans:
         mark_stacks(outputs[len(states) :], given[len(states) :], results[len(states) :])
@@ -296,10 +300,10 @@ def _looped(
 def _stacked(output: ValueInfoProto, sizes: Sizes | None, turns: Guess, outside: frozenset[Size] | None) -> Guess:
     """Return the shape of a loop's stacked values: the number of iterations, then the sizes of one value.
 
-    `sizes` is the shape in one iteration. If `outside` is a set, a size is known if it is a number or in that set. If
-    `outside` is None, there may be no iteration. Then only a number that the body declares, and that equals the
+    `sizes` is the shape in one iteration. If `constant_sizes` is a set, a size is known if it is a number or in that set. If
+    `constant_sizes` is None, there may be no iteration. Then only a number that the body declares, and that equals the
     computed size, is known. Each unknown size is None. Return None if the rank is unknown, or if the values are not
-    stacked along axis 0 (`turns` is None).
+    stacked along axis 0 (`trip_count` is None).
     """
     if sizes is None or turns is None:
         return None
@@ -310,21 +314,21 @@ def _stacked(output: ValueInfoProto, sizes: Sizes | None, turns: Guess, outside:
     return (*turns, *(own if own == size else None for own, size in zip_longest(declared[: len(sizes)], sizes)))
 
 
-def _scan(reader: Reader, call: Call, environment: Environment) -> list[View]:
+def _scan(reader: Reader, call: Call, environment: Environment) -> list[ProofValue]:
     """Return the results of a Scan, whose body is read once for all iterations.
 
     The body's inputs are the states, then one part of each scanned value, without the scanned axis.
     """
-    skipped = 0 if call.since > 8 else 1  # noqa: PLR2004 - a Scan 8 has lengths as operand 0, and a batch axis
+    skipped = 0 if call.meaning_version > 8 else 1  # noqa: PLR2004 - a Scan 8 has lengths as operand 0, and a batch axis
     count = len(call.views) - skipped - call.integer("num_scan_inputs", 0)
-    owner = ("scan", *call.full, tuple(call.views))
+    owner = ("scan", *call.exact_key, tuple(call.views))
     shapes: list[Sizes | None] = []
     for index, view in enumerate(call.views[skipped:]):
         sizes = None if view is None or skipped else view.sizes
         shapes.append(_sliced(sizes, call, index - count) if index >= count and sizes is not None else sizes)
     place = owner, reader.occurrence(owner)
     types = list(map(type_of, call.views[skipped:]))
-    kept, given = _settled(reader, call, environment, place, types, (shapes, slice(max(count, 0)), 0))
+    kept, given = _read_until_stable(reader, call, environment, place, types, (shapes, slice(max(count, 0)), 0))
     axes = call.integers("scan_output_axes") or ()
     key = (*owner, place[1], kept, given)
     first = call.views[count] if not skipped and 0 <= count < len(call.views) else None
@@ -333,7 +337,7 @@ def _scan(reader: Reader, call: Call, environment: Environment) -> list[View]:
     turns = scanned[at] if scanned is not None and -len(scanned) <= at < len(scanned) else None
     front = None if any(axes) or skipped else (turns,)
     outside = _sizes_outside(shapes) if turns is not None and _is_positive(call.table, turns) else None
-    return _looped(reader, call, key, kept[:count], given, _body(call).output, front, outside)
+    return _loop_results(reader, call, key, kept[:count], given, _body(call).output, front, outside)
 
 
 def _sliced(sizes: Sizes, call: Call, index: int) -> Sizes | None:
@@ -349,7 +353,7 @@ def _sliced(sizes: Sizes, call: Call, index: int) -> Sizes | None:
     return (*sizes[:axis], *sizes[axis + 1 :])
 
 
-FLOW: Mapping[str, Callable[[Reader, Call, Environment], list[View]]] = {
+FLOW: Mapping[str, Callable[[Reader, Call, Environment], list[ProofValue]]] = {
     "If": _if,
     "Loop": _repeated,
     "Scan": _repeated,

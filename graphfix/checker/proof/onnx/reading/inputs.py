@@ -150,10 +150,10 @@ def constant_inputs(infos: Sequence[ValueInfoProto], dims: InputDims, pair: Pair
         kind = declared[name].type.tensor_type.elem_type
         dtype = np.dtype(helper.tensor_dtype_to_np_dtype(kind)) if kind else None
         own = dims[name] if name not in pair.shapes else tuple(pair.shapes[name])
-        known = (
+        constants = (
             None if own is None else [pair.bindings.get(size, size) if isinstance(size, str) else size for size in own]
         )
-        found[name] = typed(name, value, dtype, known)
+        found[name] = typed(name, value, dtype, constants)
         for symbol, size in named_sizes(dims[name], found[name]).items():
             if sizes.setdefault(symbol, size) != size:
                 raise BindingError(

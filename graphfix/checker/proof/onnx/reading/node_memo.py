@@ -18,10 +18,10 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.checker.files.onnx import operators as onnx_ops
-from graphfix.checker.proof.core.iteration_space import Nest
+from graphfix.checker.proof.core.iteration_space import LoopNest
 from graphfix.checker.proof.core.result import UnprovedError
 from graphfix.checker.proof.core.sizes import numbers
-from graphfix.checker.proof.core.terms import CONSTANTS, Core, View
+from graphfix.checker.proof.core.terms import CONSTANTS, Core, ProofValue
 from graphfix.checker.proof.neutral.broadcast import EACH
 from graphfix.checker.proof.neutral.constant_folding import is_constant
 from graphfix.checker.proof.onnx.closed_world.routines import TWO_WAYS
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Names: TypeAlias = Sequence[str]
 MemoKey: TypeAlias = tuple[object, ...]
-Rules: TypeAlias = "Callable[[NodeProto, int, tuple[Names, Names]], Sequence[View | None]]"
+Rules: TypeAlias = "Callable[[NodeProto, int, tuple[Names, Names]], Sequence[ProofValue | None]]"
 """Reads a node by the rules and returns its results.
 
 The arguments are the node, its position in the graph, and the names of its operands and of its results.
@@ -74,7 +74,7 @@ class ValueForm:
     sizes: Sizes
     core_sizes: Sizes | None
     kind: int | bytes
-    held: Core | bool
+    core_or_is_constant: Core | bool
     """The core of the value, if the rules may read more of it; otherwise, whether the value is a constant.
 
     Such a constant has several different elements.
@@ -91,13 +91,13 @@ class MemoEntry:
 
     form: ValueForm
     """The form of the result."""
-    nest: Nest | None = None
+    nest: LoopNest | None = None
     """The iteration space and maps by which the term reads the operands' cores; None if the result is no such term."""
     is_pair: bool = False
     """Whether the term has two operands."""
     operand: int = 0
     """The index of the operand whose core the result reads, if neither `nest` nor `view` is set."""
-    view: View | None = None
+    view: ProofValue | None = None
     """The result itself, if the forms alone determine it."""
 
 
@@ -106,11 +106,11 @@ class NodeMemo:
     """The nodes of one graph that were read so far, by operator and forms of the operands."""
 
     table: TermTable
-    values: dict[str, View]
+    values: dict[str, ProofValue]
     """The values of the graph by name. Values of graphs around this graph are not in it."""
-    unvalued: set[str]
+    names_without_value: set[str]
     """Names of the graph that have no value."""
-    learns: bool
+    stores_entries: bool
     """Whether entries are stored. They are not if the rules have to read each node."""
     _forms: dict[str, ValueForm] = field(default_factory=dict)
     """The form of each value for which `_form_of` was called, by the value's name."""
@@ -139,7 +139,7 @@ class NodeMemo:
         """
         values, form, view = self.values, entry.form, entry.view
         name = results[0] if len(results) == 1 else ""
-        if not name or name in values or name in self.unvalued:
+        if not name or name in values or name in self.names_without_value:
             return False
         if view is None:
             core: Core | None = values[operands[entry.operand]].core
@@ -147,7 +147,7 @@ class NodeMemo:
                 core = self._term(entry, (values[operands[0]].core, values[operands[-1]].core), node, index)
             if core is None:
                 return False
-            view = _tuple(View, (core, form.axes, form.sizes, _NO_MORE))
+            view = _tuple(ProofValue, (core, form.axes, form.sizes, _NO_MORE))
         values[name], self._forms[name] = view, form
         return True
 
@@ -163,12 +163,12 @@ class NodeMemo:
         if entry.is_pair and ends[0] is ends[1]:
             return None
         if core is None:
-            core = table.enter(key, described(node.op_type, node.name, index))
+            core = table.create_core(key, described(node.op_type, node.name, index))
             core.sizes, core.dtype = entry.form.core_sizes, entry.form.kind
         elif core.dtype != entry.form.kind or core in table.product_ops:
             return None
         else:
-            table.meet(core)
+            table.record_reuse(core)
         return core
 
     def _by_rules(self, node: NodeProto, index: int, ends: tuple[Names, Names], rules: Rules) -> None:
@@ -179,7 +179,7 @@ class NodeMemo:
         results.
         """
         (operands, names), op = ends, node.op_type
-        repeats = self.learns and op in _REPEATED and len(operands) <= _MOST_OPERANDS and _is_bare(node)
+        repeats = self.stores_entries and op in _REPEATED and len(operands) <= _MOST_OPERANDS and _is_bare(node)
         # The forms are read before the results are entered. A result in a body may have the name of an operand that
         # belongs to the graph around the body.
         forms = [form for name in operands if (form := self._form_of(name)) is not None] if repeats else []
@@ -190,18 +190,18 @@ class NodeMemo:
         cores = tuple([self.values[name].core for name in operands]) if repeats else ()
         results = rules(node, index, ends)
         for name, view in zip_longest(names, results[: len(names)]):
-            if name in self.values or name in self.unvalued:
+            if name in self.values or name in self.names_without_value:
                 raise UnprovedError(f"two values have the name {name!r}: runtimes do not agree on which is read")
             if name and view is not None:
                 self.values[name] = view
             elif name:
-                self.unvalued.add(name)
+                self.names_without_value.add(name)
         if repeats and len(names) == 1:
             self._learn(op, forms, cores, self.values.get(names[0]))
 
     # --- forms and entries --------------------------------------------------------------------------------------------
 
-    def _learn(self, op: str, forms: Sequence[ValueForm], cores: tuple[Core, ...], result: View | None) -> None:
+    def _learn(self, op: str, forms: Sequence[ValueForm], cores: tuple[Core, ...], result: ProofValue | None) -> None:
         """Store what the rules returned for a node, if the forms of the operands determine it.
 
         `forms` and `cores` belong to the operands, and `result` is None if the node has no result. If two operands have
@@ -219,23 +219,23 @@ class NodeMemo:
 
         Return None for an empty name, for a value of another graph, and if the rank or type is unknown.
         """
-        known = self._forms.get(name)
-        view = self.values.get(name) if known is None and name else None
+        earlier_form = self._forms.get(name)
+        view = self.values.get(name) if earlier_form is None and name else None
         if view is not None and (found := self._form(view)) is not None:
-            self._forms[name] = known = found
-        return known
+            self._forms[name] = earlier_form = found
+        return earlier_form
 
-    def _form(self, view: View) -> ValueForm | None:
+    def _form(self, view: ProofValue) -> ValueForm | None:
         """Return the form of a value; None if its rank or type is unknown, because it may become known later."""
         core, axes, sizes = view.core, view.axes, view.sizes
         if axes is None or sizes is None or core.dtype is None:
             return None
-        held: Core | bool = core
+        core_or_present: Core | bool = core
         if core.content is None and core.key[0] in _OPAQUE:
-            held = False
+            core_or_present = False
         elif core.content is None and is_constant(view) and any(axis is not None for axis in axes):
-            held = True
-        key = axes, sizes, core.sizes, core.dtype, held
+            core_or_present = True
+        key = axes, sizes, core.sizes, core.dtype, core_or_present
         found = self._distinct_forms.get(key)
         if found is None:
             found = self._distinct_forms[key] = ValueForm(*key)
@@ -248,7 +248,7 @@ def _is_bare(node: NodeProto) -> bool:
 
 
 def _entry_of(
-    op: str, forms: Sequence[ValueForm], cores: tuple[Core, ...], result: View, form: ValueForm
+    op: str, forms: Sequence[ValueForm], cores: tuple[Core, ...], result: ProofValue, form: ValueForm
 ) -> MemoEntry | None:
     """Return how operands of these forms determine the result as a `MemoEntry`.
 
@@ -256,7 +256,7 @@ def _entry_of(
 
     `cores` are the operands' cores. `result` is the value that the rules returned, and `form` is its form.
     """
-    if all(isinstance(each.held, Core) for each in forms):
+    if all(isinstance(each.core_or_is_constant, Core) for each in forms):
         # Every form contains its core, so the node repeats an earlier node. Operands that are read exactly are an
         # exception: the result also depends on whether the file stores them.
         return None if result.core.key[0] == _EXACTLY else MemoEntry(form, view=result)
@@ -265,10 +265,10 @@ def _entry_of(
     if op == _SHAPE:
         return None if result.content is None else MemoEntry(form, view=result)
     if op in _MOVING:
-        known = all(isinstance(each.held, Core) for each in forms[1:])
-        return MemoEntry(form) if known and result.core is cores[0] else None
+        are_cores = all(isinstance(each.core_or_is_constant, Core) for each in forms[1:])
+        return MemoEntry(form) if are_cores and result.core is cores[0] else None
     key = result.core.key
-    if key[0] == EACH and key[2:] == cores and isinstance(key[1], Nest):
+    if key[0] == EACH and key[2:] == cores and isinstance(key[1], LoopNest):
         return MemoEntry(form, key[1], is_pair=len(cores) == _MOST_OPERANDS)
     # The result is an operand if the operator combines that operand with a neutral constant, such as x + -0.0.
     return MemoEntry(form, operand=cores.index(result.core)) if result.core in cores else None
@@ -276,7 +276,7 @@ def _entry_of(
 
 def _is_literal(form: ValueForm) -> bool:
     """Return whether the elements of a value may be known as numbers, so that rules may compute with them."""
-    if not isinstance(form.held, Core):
-        return form.held
-    content = form.held.content
-    return form.held.key[0] in CONSTANTS and (content is None or numbers(content) is not None)
+    if not isinstance(form.core_or_is_constant, Core):
+        return form.core_or_is_constant
+    content = form.core_or_is_constant.content
+    return form.core_or_is_constant.key[0] in CONSTANTS and (content is None or numbers(content) is not None)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfix.checker.proof.core.terms import View, integer_type, whole
+from graphfix.checker.proof.core.terms import ProofValue, integer_type, value_of
 from graphfix.checker.proof.neutral import constant_folding
 from graphfix.checker.proof.onnx.closed_world.routines import enter_exact, enter_mapped
 from graphfix.checker.proof.onnx.closed_world.validate import loads
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 
-def computed(constants: Constants, call: Call) -> list[View] | None:
+def folded_results(constants: Constants, call: Call) -> list[ProofValue] | None:
     """Return the results of a node whose operands are all small constants, as constants; None if they are not computed.
 
     They are not computed if an operand is not constant, the operator has no rule, runtimes may disagree, or a result is
@@ -52,7 +52,7 @@ def computed(constants: Constants, call: Call) -> list[View] | None:
 
 def _results(rule: Fold, call: Call) -> list[Array]:
     """Return the arrays that a folding rule computes; an empty list if the rule does not apply."""
-    arrays = [constant_folding.literal(view) for view in call.views]
+    arrays = [constant_folding.constant_array(view) for view in call.views]
     if any(array is None and view is not None for array, view in zip(arrays, call.views, strict=True)):
         return []
     if not constant_folding.may_broadcast(arrays):
@@ -66,16 +66,16 @@ def _results(rule: Fold, call: Call) -> list[Array]:
     return [np.asarray(found)] if isinstance(found, np.ndarray | np.generic) else list(found)
 
 
-def view_or_term(call: Call) -> View | None:
+def view_or_term(call: Call) -> ProofValue | None:
     """Return the result of a node that moves data or reads its operands by maps; None for any other node."""
-    if len(call.outputs) == 1:
+    if len(call.result_names) == 1:
         seen = _viewed(call)
         if seen is not None:
             return seen
-    return read(call)
+    return mapped_result(call)
 
 
-def _viewed(call: Call) -> View | None:
+def _viewed(call: Call) -> ProofValue | None:
     """Return the result of a node that moves the data of operand 0 or computes known integers.
 
     Return None for any other node.
@@ -88,37 +88,37 @@ def _viewed(call: Call) -> View | None:
     return rule(call) if loads(call) else None
 
 
-def read(call: Call) -> View | None:
+def mapped_result(call: Call) -> ProofValue | None:
     """Return the result of an operator that reads its operands by indexing maps; None if no map expresses that.
 
     Return None also if a result after the first has a name, because a rule returns only the first result.
     """
-    rule = None if any(call.outputs[1:]) else TERMS.get((call.domain, call.op))
+    rule = None if any(call.result_names[1:]) else TERMS.get((call.domain, call.op))
     result = rule(call) if rule is not None and call.views and call.views[0] is not None else None
     if result is not None:
         enter_mapped(call, result.core)
     return result
 
 
-def exact(call: Call, bodies: tuple[object, ...] = ()) -> list[View]:
+def exact_results(call: Call, bodies: tuple[object, ...] = ()) -> list[ProofValue]:
     """Return the results of an operator that reads its operands exactly, without maps: terms of all operands.
 
     `bodies` are parts of the term beside the operands, such as the outputs of the node's bodies.
     """
-    given = tuple(bool(name) for name in call.outputs)
-    key = ("whole", *call.full, tuple(call.views), bodies, given)
+    given = tuple(bool(name) for name in call.result_names)
+    key = ("whole", *call.exact_key, tuple(call.views), bodies, given)
     results = []
-    for index in range(len(call.outputs)):
-        core, new = call.table.core((*key, index), call.description)
+    for index in range(len(call.result_names)):
+        core, new = call.table.find_or_create_core((*key, index), call.description)
         if new:
-            core.sizes = call.table.named_sizes(core, call.completed(index, registry.sizes(call, index)))
+            core.sizes = call.table.named_sizes(core, call.with_trusted_sizes(index, registry.sizes(call, index)))
             if call.op == "Concat" and not call.domain and core.sizes is not None and len(core.sizes) == 1:
                 enter_elements(call, core)
-        results.append(whole(core))
+        results.append(value_of(core))
         if not index:
             enter_exact(call, core)
             if call.op == "SplitToSequence" and not call.domain:
                 enter_parts(call, core)
     if not results:
-        call.table.core(key, call.description)  # An operator without results is executed all the same.
+        call.table.find_or_create_core(key, call.description)  # An operator without results is executed all the same.
     return results

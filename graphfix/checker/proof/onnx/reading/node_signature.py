@@ -152,11 +152,11 @@ def _number_form(data: bytes) -> AttributeForm:
 
 def is_plain(attribute: AttributeProto) -> bool:
     """Return whether an attribute contains a value of its type (or no value) and no other field."""
-    held = {field.name for field, _ in attribute.ListFields()} - _BESIDE
-    return held <= {_FIELDS.get(attribute.type)} and not len(UnknownFieldSet(attribute))
+    field_names = {field.name for field, _ in attribute.ListFields()} - _BESIDE
+    return field_names <= {_FIELDS.get(attribute.type)} and not len(UnknownFieldSet(attribute))
 
 
-def allowed(signature: NodeSignature) -> bool:
+def is_allowed_signature(signature: NodeSignature) -> bool:
     """Return whether the node's operator set defines the operator with the node's attributes, operands and results.
 
     Names of optional operands and results may be empty, also at the end. Use `ends_named` to find an empty last name.
@@ -171,7 +171,7 @@ def allowed(signature: NodeSignature) -> bool:
 def _allowed(
     op: str, domain: str, version: int, attributes: tuple[tuple[str, object], ...], ends: tuple[Pattern, Pattern]
 ) -> bool:
-    """Return `allowed` for parts of a signature.
+    """Return `is_allowed_signature` for parts of a signature.
 
     `attributes` are the names with the types, and `ends` are operands and results.
     """
@@ -192,15 +192,15 @@ def _fits(formals: Sequence[tuple[object, int]], given: Pattern, least: int, mos
     limit the number of names. An empty name at the end means the same as no name, except for a variadic parameter: a
     Split has as many parts as results, with or without names.
     """
-    named = (True,) * given if isinstance(given, int) else given
-    if not least <= len(named) <= most:
+    is_present = (True,) * given if isinstance(given, int) else given
+    if not least <= len(is_present) <= most:
         return False
-    for at, there in enumerate(named):
+    for at, there in enumerate(is_present):
         option, _ = formals[min(at, len(formals) - 1)]
         if not there and option != _OPTION.Optional:
             return False
     option, arity = formals[-1] if formals else (None, 0)
-    return option != _OPTION.Variadic or len(named) - len(formals) + 1 >= arity or not arity
+    return option != _OPTION.Variadic or len(is_present) - len(formals) + 1 >= arity or not arity
 
 
 _TYPES = dict(AttributeProto.AttributeType.items())
@@ -228,15 +228,17 @@ def _node_form(op: str, domain: str, version: int) -> NodeForm | None:
     """
     if domain == MS and (domain, op) in QUANTIZING:
         return _QUANTIZER
-    known = schema(op, domain, version)
-    if known is None or known.deprecated:
+    operator_schema = schema(op, domain, version)
+    if operator_schema is None or operator_schema.deprecated:
         return None
-    types = {name: _TYPES[str(attribute.type).rpartition(".")[2]] for name, attribute in known.attributes.items()}
+    types = {
+        name: _TYPES[str(attribute.type).rpartition(".")[2]] for name, attribute in operator_schema.attributes.items()
+    }
     return NodeForm(
         types,
-        frozenset(name for name, attribute in known.attributes.items() if attribute.required),
-        [(each.option, each.min_arity) for each in known.inputs],
-        [(each.option, each.min_arity) for each in known.outputs],
-        (known.min_input, known.min_output),
-        (known.max_input, known.max_output),
+        frozenset(name for name, attribute in operator_schema.attributes.items() if attribute.required),
+        [(each.option, each.min_arity) for each in operator_schema.inputs],
+        [(each.option, each.min_arity) for each in operator_schema.outputs],
+        (operator_schema.min_input, operator_schema.min_output),
+        (operator_schema.max_input, operator_schema.max_output),
     )

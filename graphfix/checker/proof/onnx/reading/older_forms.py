@@ -13,16 +13,16 @@ import onnx
 from onnx import AttributeProto, TensorProto
 
 from graphfix.checker.files.onnx.operators import LEGACY_END
-from graphfix.checker.proof.neutral.constant_folding import literal
+from graphfix.checker.proof.neutral.constant_folding import constant_array
 from graphfix.checker.proof.onnx.reading.operands import COUNTED_BACK_SINCE
 from graphfix.checker.proof.onnx.reading.types import dtype
-from graphfix.checker.proof.onnx.reading.versions import PRESENT, inference_mode, meaning
+from graphfix.checker.proof.onnx.reading.versions import CURRENT_SET, inference_mode, meaning
 from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.onnx.reading.constants import FileConstants
 
 
@@ -36,7 +36,7 @@ class VersionedNode:
     op: str
     since: int
     """The version of the operator's meaning."""
-    views: tuple[View | None, ...]
+    views: tuple[ProofValue | None, ...]
     attributes: Mapping[str, AttributeProto]
     outputs: int
     """The number of results, up to the last result that has a name."""
@@ -49,11 +49,11 @@ Rule: TypeAlias = "Callable[[FileConstants, VersionedNode], VersionedNode | None
 
 
 def present_form(constants: FileConstants, node: VersionedNode) -> VersionedNode:
-    """Return a node of an operator in `CHANGED` in the form of operator set 17.
+    """Return a node of an operator in `CONVERSIONS` in the form of operator set 17.
 
     A node that this form can't express is returned unchanged.
     """
-    until, rule = CHANGED[node.op]
+    until, rule = CONVERSIONS[node.op]
     if node.since >= until:
         return replace(node, since=meaning(node.op, "", node.since, frozenset(node.attributes)))
     made = rule(constants, node)
@@ -62,7 +62,7 @@ def present_form(constants: FileConstants, node: VersionedNode) -> VersionedNode
     views = made.views
     while views and views[-1] is None:
         views = views[:-1]
-    now = max(node.since, PRESENT)
+    now = max(node.since, CURRENT_SET)
     return replace(made, views=views, since=meaning(made.op, "", now, frozenset(made.attributes)))
 
 
@@ -71,7 +71,7 @@ def _without(node: VersionedNode, *names: str) -> dict[str, AttributeProto]:
     return {name: given for name, given in node.attributes.items() if name not in names}
 
 
-def _with(node: VersionedNode, at: int, view: View | None) -> tuple[View | None, ...]:
+def _with(node: VersionedNode, at: int, view: ProofValue | None) -> tuple[ProofValue | None, ...]:
     """Return the node's operands with `view` at index `at`; operands before it that the node lacks are None."""
     padded = (*node.views, *(None,) * (at - len(node.views)))
     return (*padded[:at], view, *padded[at + 1 :])
@@ -97,7 +97,7 @@ def _integers(*names: str) -> Rule:
     return rule
 
 
-def _scalar(constants: FileConstants, value: float) -> View:
+def _scalar(constants: FileConstants, value: float) -> ProofValue:
     """Return a float32 scalar as a constant, for an attribute that became an operand."""
     return constants.constant(onnx.helper.make_tensor("", TensorProto.FLOAT, (), [value]), str(value))
 
@@ -194,9 +194,9 @@ def _may_shrink(node: VersionedNode) -> bool:
     return node.op == "Resize" and (mode is None or mode.s == b"nearest")
 
 
-def _grows(scales: View | None) -> bool:
+def _grows(scales: ProofValue | None) -> bool:
     """Return whether the scales are constants of at least 1 each."""
-    factors = literal(scales)
+    factors = constant_array(scales)
     return factors is not None and bool((factors >= 1).all())
 
 
@@ -232,7 +232,7 @@ def _renamed(op: str) -> Rule:
     return lambda _, node: replace(node, op=op)
 
 
-CHANGED: Mapping[str, tuple[int, Rule]] = {
+CONVERSIONS: Mapping[str, tuple[int, Rule]] = {
     **dict.fromkeys(("Squeeze", "Unsqueeze", "ReduceSum"), (13, _integers("axes"))),
     "Split": (13, _integers("split")),
     "Slice": (10, _integers("starts", "ends", "axes")),

@@ -8,7 +8,7 @@ from onnx import AttributeProto, TensorProto, helper
 
 from graphfix.checker.proof.core.result import UnprovedError, UnsortedError
 from graphfix.checker.proof.core.sizes import numbers
-from graphfix.checker.proof.core.terms import integer_type, whole
+from graphfix.checker.proof.core.terms import integer_type, value_of
 from graphfix.checker.proof.neutral.constant_folding import is_constant
 from graphfix.checker.proof.onnx.reading.node_signature import Kinds, NodeSignature, SignatureMemo
 from graphfix.results.records import dataclass, field
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from onnx import NodeProto
 
     from graphfix.checker.proof.core.sizes import Dims, Sizes
-    from graphfix.checker.proof.core.terms import TermTable, View
+    from graphfix.checker.proof.core.terms import ProofValue, TermTable
     from graphfix.checker.proof.onnx.reading.stored_sizes import StoredSizes
 
-Among: TypeAlias = "Callable[[Sequence[NodeProto], int, dict[str, View]], View]"
+NodesReader: TypeAlias = "Callable[[Sequence[NodeProto], int, dict[str, ProofValue]], ProofValue]"
 """Reads nodes of the standard operator set of a version on these values; returns the result of the last node."""
 _NUMBERS = {
     "value_int": (AttributeProto.INT, "i", TensorProto.INT64),
@@ -54,33 +54,33 @@ class Call:
     op: str
     version: int
     """The version of the operator set that the node's graph imports."""
-    since: int
+    meaning_version: int
     """The version of the operator's meaning. Versions of one meaning share this number."""
-    views: Sequence[View | None]
-    inputs: Sequence[str]
+    views: Sequence[ProofValue | None]
+    operand_names: Sequence[str]
     """The names of the operands; empty for an operand that is absent."""
-    outputs: Sequence[str]
+    result_names: Sequence[str]
     """The names of the results; empty for a result that is not used."""
     attributes: Mapping[str, AttributeProto]
     description: str
     table: TermTable = field(repr=False)
     """The terms of both files, where results are entered."""
-    key: tuple[object, ...] = field(default=())
+    mapped_key: tuple[object, ...] = field(default=())
     """The beginning of a term that reads by maps: the operator, and the attributes that the maps do not express."""
-    full: tuple[object, ...] = field(default=())
+    exact_key: tuple[object, ...] = field(default=())
     """The beginning of a term that reads exactly: the operator and all its attributes."""
     signature_memo: SignatureMemo = field(default=_NOTHING, repr=False)
     """Cached facts about the node's signature in the file. The other fields describe the present form of the node."""
-    kinds: Kinds = ()
+    operand_types: Kinds = ()
     """The types of the operands in the file; None for each unknown type."""
     scope: Environment | None = field(default=None, repr=False)
     """The environment that defines the operands' names."""
 
-    def operand(self, index: int) -> View | None:
+    def operand(self, index: int) -> ProofValue | None:
         """Return operand `index`; None if the node does not have it, even if the operator requires it."""
         return self.views[index] if index < len(self.views) else None
 
-    def named(self, *names: str) -> dict[str, View]:
+    def operands_by_name(self, *names: str) -> dict[str, ProofValue]:
         """Return the operands that are present, by name.
 
         `names` contains a name for each operand, in order. An operand whose name there is empty is skipped.
@@ -129,7 +129,7 @@ class Call:
         view = self.operand(index)
         return None if view is None else view.content
 
-    def vector(self, index: int) -> Sizes | None:
+    def int64_vector(self, index: int) -> Sizes | None:
         """Return the elements of operand `index`, a vector of int64; None if they are not known as terms.
 
         Return None also for another type or rank. Such operands are target shapes and repeats.
@@ -137,7 +137,7 @@ class Call:
         view = self.operand(index)
         return None if view is None or integer_type(view) != "int64" or self.rank(index) != 1 else view.content
 
-    def indices(self, index: int) -> Sizes | None:
+    def index_vector(self, index: int) -> Sizes | None:
         """Return the elements of operand `index`, a vector of int32 or int64; None if they are not known as terms.
 
         Return None also for another type or rank. Such operands are bounds and axes.
@@ -145,64 +145,64 @@ class Call:
         view = self.operand(index)
         return None if view is None or integer_type(view) not in INDEX_TYPES or self.rank(index) != 1 else view.content
 
-    def stored(self) -> tuple[int, ...]:
+    def stored_operands(self) -> tuple[int, ...]:
         """Return the indices of the constant operands that the file stores, as tensors or attributes.
 
         Constants that nodes compute are omitted.
         """
         return tuple(
-            [at for at, view in enumerate(self.views) if view is not None and is_constant(view) and self._holds(at)]
+            [at for at, view in enumerate(self.views) if view is not None and is_constant(view) and self._is_stored(at)]
         )
 
-    def _holds(self, index: int) -> bool:
+    def _is_stored(self, index: int) -> bool:
         """Return whether the file stores operand `index`.
 
         Return True also for an operand without a name, because it was an attribute.
         """
-        name = self.inputs[index] if index < len(self.inputs) else ""
-        return not name or self.scope is None or self.scope.holds(name)
+        name = self.operand_names[index] if index < len(self.operand_names) else ""
+        return not name or self.scope is None or self.scope.is_stored(name)
 
-    def completed(self, index: int, dims: Dims) -> Dims:
+    def with_trusted_sizes(self, index: int, dims: Dims) -> Dims:
         """Return the dims of result `index`, with trusted sizes that the first file stores in place of unknown sizes.
 
         This applies only to named results in the main graph of the first file. `dims` is returned unchanged otherwise.
         """
         scope = self.scope
-        if scope is None or scope.believed is None or self.table.closed or not self.outputs[index]:
+        if scope is None or scope.trusted_sizes is None or self.table.closed or not self.result_names[index]:
             return dims
-        return scope.believed.complete(self.outputs[index], dims)
+        return scope.trusted_sizes.complete(self.result_names[index], dims)
 
-    def lowest(self, rank: int) -> int:
+    def lowest_axis(self, rank: int) -> int:
         """Return the lowest axis that the operator set allows for this rank: -rank, or 0 before operator set 11."""
         return -rank if self.version >= COUNTED_BACK_SINCE else 0
 
-    def target(self, index: int) -> Sizes | None:
+    def target_shape(self, index: int) -> Sizes | None:
         """Return the elements of operand `index`, a target shape such as that of a Reshape.
 
         Return None if an element is unknown, or is a term that may be negative. A negative element does not state its
         own size, so a term must be a size. Negative numbers are returned.
         """
-        given = self.vector(index)
-        known = self.table.arithmetic.is_size
-        return given if all(isinstance(size, int) or known(size) for size in given or ()) else None
+        given = self.int64_vector(index)
+        is_size = self.table.arithmetic.is_size
+        return given if all(isinstance(size, int) or is_size(size) for size in given or ()) else None
 
     def partial_vector(self, index: int) -> Dims:
         """Return the elements of an int64 vector, with None for each unknown element; None if no element is known."""
-        view, given = self.operand(index), self.vector(index)
+        view, given = self.operand(index), self.int64_vector(index)
         if given is not None or view is None:
             return given
-        return view.core.elements if view == whole(view.core) else None
+        return view.core.elements if view == value_of(view.core) else None
 
-    def partial_target(self, index: int) -> Dims:
+    def partial_target_shape(self, index: int) -> Dims:
         """Return a target shape, with None for each element that is unknown or is a term that may be negative.
 
         Return None if no element is known.
         """
-        elements, known = self.partial_vector(index), self.table.arithmetic.is_size
+        elements, is_size = self.partial_vector(index), self.table.arithmetic.is_size
         if elements is None:
             return None
         return tuple(
-            [size if isinstance(size, int) or (size is not None and known(size)) else None for size in elements]
+            [size if isinstance(size, int) or (size is not None and is_size(size)) else None for size in elements]
         )
 
     def axes(self) -> tuple[int, ...] | None:
@@ -211,7 +211,7 @@ class Call:
         Return None if they are absent or not constant.
         """
         given = self.integers("axes")
-        return numbers(self.vector(1)) if given is None else given
+        return numbers(self.int64_vector(1)) if given is None else given
 
 
 @dataclass(slots=True, eq=False)
@@ -224,18 +224,18 @@ class Environment:
 
     versions: Mapping[str, int]
     outer: Environment | None = None
-    values: dict[str, View] = field(default_factory=dict)
-    given: Mapping[str, AttributeProto] = field(default_factory=dict)
+    values: dict[str, ProofValue] = field(default_factory=dict)
+    call_attributes: Mapping[str, AttributeProto] = field(default_factory=dict)
     """In a function: the attributes of the call, with the function's defaults for attributes that are not passed."""
-    declared: frozenset[str] | None = None
+    declared_attributes: frozenset[str] | None = None
     """In a function: the names of the attributes that the function declares."""
-    absent: frozenset[str] = frozenset()
+    absent_operands: frozenset[str] = frozenset()
     """In a function: the names of the operands that the call does not pass."""
     depth: int = 0
     path: str = "main"
-    of_file: bool = True
+    is_of_file: bool = True
     """Whether the nodes belong to the file. They do not if they are the formula of an operator."""
-    believed: StoredSizes | None = None
+    trusted_sizes: StoredSizes | None = None
     """In the first file's main graph: the stored sizes that are trusted where no rule derives the size."""
     stored: set[str] = field(default_factory=set)
     """The names of values that the file stores: initializers, and results of Constant nodes.
@@ -243,16 +243,16 @@ class Environment:
     In a function, also the operands that the file stores.
     """
 
-    def holds(self, name: str) -> bool:
+    def is_stored(self, name: str) -> bool:
         """Return whether the file stores the value `name` as a constant, so that runtimes read it before they run."""
         owner = self._owner(name)
         return owner is not None and name in owner.stored
 
-    def knows(self, name: str) -> bool:
+    def has_value(self, name: str) -> bool:
         """Return whether this graph, or a graph around it, has a value of this name."""
         return self._owner(name) is not None
 
-    def find(self, name: str) -> View:
+    def find(self, name: str) -> ProofValue:
         """Return the value `name` of the innermost graph that has it. Raises UnsortedError if no graph has it."""
         owner = self._owner(name)
         if owner is None:
@@ -299,9 +299,9 @@ def _referenced(attribute: AttributeProto, environment: Environment) -> Attribut
     Raises UnprovedError if the function does not declare the attribute, or if the types differ.
     """
     name = attribute.ref_attr_name
-    if environment.declared is None or name not in environment.declared:
+    if environment.declared_attributes is None or name not in environment.declared_attributes:
         raise UnprovedError(f"the attribute {attribute.name!r} stands for {name!r}, and no function around it has that")
-    given = environment.given.get(name)
+    given = environment.call_attributes.get(name)
     if given is not None and attribute.type not in (given.type, AttributeProto.UNDEFINED):
         raise UnprovedError(f"the attribute {attribute.name!r} stands for {name!r}, which is of another type")
     return given
@@ -328,6 +328,6 @@ def tensor_of(name: str, attribute: AttributeProto) -> TensorProto | None:
     kind, field_name, dtype = _NUMBERS.get(name, (None, "", TensorProto.UNDEFINED))
     if attribute.type != kind:
         return None
-    held = getattr(attribute, field_name)
-    values, dims = (list(held), [len(held)]) if name.endswith("s") else ([held], [])
+    content = getattr(attribute, field_name)
+    values, dims = (list(content), [len(content)]) if name.endswith("s") else ([content], [])
     return helper.make_tensor("", dtype, dims, values)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphfix.checker.files.onnx import operators as onnx_ops
 from graphfix.checker.files.onnx.graphs import graphs
 from graphfix.checker.proof.core.result import UnprovedError
-from graphfix.checker.proof.core.terms import View, whole
+from graphfix.checker.proof.core.terms import ProofValue, value_of
 from graphfix.checker.proof.onnx.closed_world.declared import check_values, declared
 from graphfix.checker.proof.onnx.closed_world.model_parts import declared_by, key_of
 from graphfix.checker.proof.onnx.closed_world.names import (
@@ -25,9 +25,9 @@ from graphfix.checker.proof.onnx.closed_world.validate import imported, is_separ
 from graphfix.checker.proof.onnx.definitions.decompositions import DEFINED, defined
 from graphfix.checker.proof.onnx.definitions.formulas import Definitions
 from graphfix.checker.proof.onnx.explain import note_of
-from graphfix.checker.proof.onnx.reading.calls import call_of, enter_call, function_of
+from graphfix.checker.proof.onnx.reading.calls import call_of, function_of, record_odd_call
 from graphfix.checker.proof.onnx.reading.node_memo import Names, NodeMemo
-from graphfix.checker.proof.onnx.reading.node_results import computed, exact, view_or_term
+from graphfix.checker.proof.onnx.reading.node_results import exact_results, folded_results, view_or_term
 from graphfix.checker.proof.onnx.reading.operands import Environment, attributes_of
 from graphfix.results.records import dataclass, field
 
@@ -65,7 +65,7 @@ class Reading:
     effects: list[tuple[Core, Place]] = field(default_factory=list)
     """Results that may differ from run to run, in the order of execution."""
     occurrences: dict[object, int] = field(default_factory=dict)
-    calls: dict[object, tuple[View | None, ...]] = field(default_factory=dict)
+    calls: dict[object, tuple[ProofValue | None, ...]] = field(default_factory=dict)
     notes: Notes | None = None
     """Collects notes about nodes for a report; None if no caller needs them."""
     definitions: Definitions = field(default_factory=Definitions)
@@ -83,7 +83,7 @@ class Reading:
         self.functions = {key_of(each): each for each in self.model.functions}
         self.inlined = INLINED in self.constants.source.words
 
-    def after(self, constants: FileConstants, model: ModelProto) -> Reading:
+    def for_second_file(self, constants: FileConstants, model: ModelProto) -> Reading:
         """Create the reading of the second file, which shares the terms, notes and definitions of this one."""
         return Reading(
             self.table, constants, model, notes=self.notes, definitions=self.definitions, unrolled=self.unrolled
@@ -99,7 +99,7 @@ class Reading:
 
     # --- graphs -----------------------------------------------------------------------------------------------
 
-    def run(self, graph: GraphProto, environment: Environment) -> tuple[View, ...]:
+    def run(self, graph: GraphProto, environment: Environment) -> tuple[ProofValue, ...]:
         """Read the constants and nodes of a graph whose inputs are in `environment`; return the values of its outputs.
 
         Raises UnprovedError for a graph that runtimes may refuse or interpret differently.
@@ -128,8 +128,8 @@ class Reading:
         return tuple(environment.find(output.name) for output in graph.output)
 
     def body(
-        self, graph: GraphProto, outer: Environment, parameters: Sequence[View], place: object | None, label: str
-    ) -> tuple[View, ...]:
+        self, graph: GraphProto, outer: Environment, parameters: Sequence[ProofValue], place: object | None, label: str
+    ) -> tuple[ProofValue, ...]:
         """Read a body with the values `parameters` as its inputs; return the values of its outputs.
 
         `outer` is the environment of the surrounding graph. `place` is the condition under which the body runs, which
@@ -143,9 +143,13 @@ class Reading:
         if len(parameters) != len(graph.input):
             raise UnprovedError(f"the body {graph.name!r} has {len(graph.input)} inputs and is given {len(parameters)}")
         path = f"{outer.path}/{label}"
-        environment = Environment(outer.versions, outer, given=outer.given, depth=outer.depth + 1, path=path)
-        environment.declared = outer.declared
-        environment.absent = outer.absent.difference(own_names(graph)) if outer.absent else outer.absent
+        environment = Environment(
+            outer.versions, outer, call_attributes=outer.call_attributes, depth=outer.depth + 1, path=path
+        )
+        environment.declared_attributes = outer.declared_attributes
+        environment.absent_operands = (
+            outer.absent_operands.difference(own_names(graph)) if outer.absent_operands else outer.absent_operands
+        )
         environment.values.update(zip((each.name for each in graph.input), parameters, strict=True))
         algebra = self.table.algebra
         around = algebra.place
@@ -166,15 +170,15 @@ class Reading:
         if environment.depth:
             self.table.budget.read(len(nodes), environment.path)
         learns = self.notes is None and not (self.table.closed and self.definitions.defined)
-        memo = NodeMemo(self.table, environment.values, set(environment.absent), learns)
+        memo = NodeMemo(self.table, environment.values, set(environment.absent_operands), learns)
         memo.read(nodes, partial(self.node, graph, environment))
 
-    def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
+    def read_nodes(self, nodes: Sequence[NodeProto], version: int, values: dict[str, ProofValue]) -> ProofValue:
         """Read nodes of the standard operator set of this version, which are not in the file, such as a formula.
 
         The nodes read and extend `values`. Return the result of the last node.
         """
-        environment = Environment({"": version}, values=values, of_file=False)
+        environment = Environment({"": version}, values=values, is_of_file=False)
         notes, self.notes = self.notes, None  # The nodes are not nodes of the file.
         self.nodes(environment.path, nodes, environment)
         self.notes = notes
@@ -184,7 +188,7 @@ class Reading:
 
     def node(
         self, graph: str, environment: Environment, node: NodeProto, index: int, ends: tuple[Names, Names]
-    ) -> Sequence[View | None]:
+    ) -> Sequence[ProofValue | None]:
         """Read one node: return its results, in the order of their names.
 
         A result is None if the called function does not produce it. `graph` is the graph's name and `index` the node's
@@ -193,8 +197,10 @@ class Reading:
         operands, names = ends
         enter_devices(self.constants.world, graph, node)
         values = environment.values
-        if environment.absent:  # An operand that a call of the function does not pass is an operand without a name.
-            operands = ["" if name in environment.absent else name for name in operands]
+        if (
+            environment.absent_operands
+        ):  # An operand that a call of the function does not pass is an operand without a name.
+            operands = ["" if name in environment.absent_operands else name for name in operands]
         views = [values.get(name) or environment.find(name) if name else None for name in operands]
         while views and views[-1] is None:
             views.pop()
@@ -202,17 +208,17 @@ class Reading:
         function = function_of(self.functions, node, environment.versions) if self.functions else None
         if function is not None:
             self.called.add(key_of(function))
-            enter_call(self.constants, node, operands, function, attributes, environment)
-            held = frozenset(
-                formal for formal, name in zip(function.input, operands, strict=False) if environment.holds(name)
+            record_odd_call(self.constants, node, operands, function, attributes, environment)
+            stored_bodies = frozenset(
+                formal for formal, name in zip(function.input, operands, strict=False) if environment.is_stored(name)
             )
-            return self._function(function, attributes, (views, held), len(names), environment)
+            return self._function(function, attributes, (views, stored_bodies), len(names), environment)
         call = call_of(self.constants, node, index, (operands, names), environment, views, attributes)
         before = len(self.table.cores)
         results = self._results(call, environment)
-        if environment.of_file:
-            results = self._defined(call, results, environment)
-        if call.kinds not in call.signature_memo.entered_types and environment.of_file:
+        if environment.is_of_file:
+            results = self._with_formulas(call, results, environment)
+        if call.operand_types not in call.signature_memo.entered_types and environment.is_of_file:
             self.constants.world.enter(call, results)
         if call.op in GROWING:
             self.constants.world.enter_growth(self.table, call, results)
@@ -220,7 +226,9 @@ class Reading:
             self.notes.take(results, before, partial(note_of, self.table.algebra, call, environment.path, results))
         return results
 
-    def _shaped(self, call: Call, results: Sequence[View | None], stored: StoredSizes) -> Sequence[View | None]:
+    def _with_stored_shapes(
+        self, call: Call, results: Sequence[ProofValue | None], stored: StoredSizes
+    ) -> Sequence[ProofValue | None]:
         """Return the results of a node; if its operator has no rule, add the shapes that the first file stores.
 
         A result changes only if its rank is unknown and the file stores its shape. The proof then reports that it
@@ -232,16 +240,18 @@ class Reading:
             return results
         shown = list(results)
         # The names at the end may be empty.
-        for at, (view, name) in enumerate(zip(results, call.outputs, strict=False)):
+        for at, (view, name) in enumerate(zip(results, call.result_names, strict=False)):
             if view is None or view.core.sizes is not None or not name:
                 continue
             sizes = stored.shape(name, f"{call.domain}.{call.op}")
             if sizes is not None:
                 view.core.sizes = self.table.named_sizes(view.core, sizes)
-                shown[at] = whole(view.core)
+                shown[at] = value_of(view.core)
         return shown
 
-    def _defined(self, call: Call, results: Sequence[View | None], environment: Environment) -> Sequence[View | None]:
+    def _with_formulas(
+        self, call: Call, results: Sequence[ProofValue | None], environment: Environment
+    ) -> Sequence[ProofValue | None]:
         """Record an operator's formula in the first file, or recognize the formula in the second file.
 
         In the second file, a result that equals the formula of an operator of the first file is replaced by that
@@ -250,30 +260,30 @@ class Reading:
         inside = environment.depth > 0
         if self.table.closed:
             return self.definitions.replaced(call, results, inside=inside) if self.definitions.defined else results
-        self.definitions.enter(call, results, self.among, inside=inside)
+        self.definitions.enter(call, results, self.read_nodes, inside=inside)
         return results
 
-    def _results(self, call: Call, environment: Environment) -> Sequence[View | None]:
+    def _results(self, call: Call, environment: Environment) -> Sequence[ProofValue | None]:
         """Return the results of an operator: constants, moved data, or terms that read by maps or exactly."""
         if call.op == "Constant" and not call.domain:
-            environment.stored.update(call.outputs)
+            environment.stored.update(call.result_names)
             return [self.constants.node(call)]
         if call.op in _FLOW and not call.domain:
             from graphfix.checker.proof.onnx.reading.control_flow import FLOW
 
             return FLOW[call.op](self, call, environment)
-        results: Sequence[View | None] | None = computed(self.constants.shared, call)
+        results: Sequence[ProofValue | None] | None = folded_results(self.constants.shared, call)
         if results is None:
-            view = defined(call, self.among) if call.op in DEFINED else None
+            view = defined(call, self.read_nodes) if call.op in DEFINED else None
             view = view_or_term(call) if view is None else view
-            results = self._whole(call, environment) if view is None else [view]
-            if call.domain and environment.believed is not None and not self.table.closed:
-                results = self._shaped(call, results, environment.believed)
+            results = self._exact_results(call, environment) if view is None else [view]
+            if call.domain and environment.trusted_sizes is not None and not self.table.closed:
+                results = self._with_stored_shapes(call, results, environment.trusted_sizes)
         if len(results) > 1 or not results or results[0] is None or results[0].core.dtype is None:
             infer_types(call, results)
         return results
 
-    def _whole(self, call: Call, environment: Environment) -> list[View]:
+    def _exact_results(self, call: Call, environment: Environment) -> list[ProofValue]:
         """Return the results of an operator that reads its operands exactly, without indexing maps.
 
         Bodies of the operator are read with inputs of unknown shape. If equal nodes may compute different values
@@ -283,8 +293,8 @@ class Reading:
         found = [(name, graph) for name, given in sorted(call.attributes.items()) for graph in graphs(given)]
         separate = domain not in onnx_ops.KNOWN_DOMAINS or is_separate(call)
         if not found and not separate:
-            return exact(call)
-        owner = (*call.full, tuple(call.views))
+            return exact_results(call)
+        owner = (*call.exact_key, tuple(call.views))
         occurrence = self.occurrence(owner)
         bodies = []
         for index, (name, graph) in enumerate(found):
@@ -292,22 +302,26 @@ class Reading:
             own = [self.parameter(place, i, None) for i in range(len(graph.input))]
             bodies.append((name, self.body(graph, environment, own, place, f"{call.label}.{name}")))
         if not separate:
-            return exact(call, tuple(bodies))
-        results = exact(call, ("occurrence", occurrence, *bodies))
-        done, _ = self.table.core(("done", owner, occurrence, tuple(bodies), len(results)), call.description)
+            return exact_results(call, tuple(bodies))
+        results = exact_results(call, ("occurrence", occurrence, *bodies))
+        done, _ = self.table.find_or_create_core(
+            ("done", owner, occurrence, tuple(bodies), len(results)), call.description
+        )
         self.effects.append((done, self.table.algebra.place))
         return results
 
-    def parameter(self, owner: tuple[object, ...], index: int, sizes: tuple[object, ...] | None) -> View:
+    def parameter(self, owner: tuple[object, ...], index: int, sizes: tuple[object, ...] | None) -> ProofValue:
         """Return the value of input `index` of a body. It represents a different value in each iteration.
 
         `owner` identifies the body. `sizes` is the shape, in which each None becomes a new symbol; None if the rank is
         unknown.
         """
-        core, new = self.table.core(("parameter", owner, index, sizes), f"input {index} of a body", counted=False)
+        core, new = self.table.find_or_create_core(
+            ("parameter", owner, index, sizes), f"input {index} of a body", counted=False
+        )
         if new and sizes is not None:
             core.sizes = self.table.named_sizes(core, sizes)  # type: ignore[arg-type]  # the key accepts any objects as sizes
-        return whole(core)
+        return value_of(core)
 
     # --- functions --------------------------------------------------------------------------------------------
 
@@ -315,36 +329,36 @@ class Reading:
         self,
         function: FunctionProto,
         attributes: Mapping[str, AttributeProto],
-        given_operands: tuple[Sequence[View | None], frozenset[str]],
+        given_operands: tuple[Sequence[ProofValue | None], frozenset[str]],
         outputs: int,
         environment: Environment,
-    ) -> tuple[View | None, ...]:
+    ) -> tuple[ProofValue | None, ...]:
         """Return the results of a function for the operands of one call, computed from the function's nodes.
 
         The terms contain what the function computes, not the call, so an inlined function has the same terms.
         `given_operands` are the operands, with the names of the formal operands that the file stores. `outputs` is the
         number of results that the node lists. Raises UnprovedError if functions are nested too deeply.
         """
-        views, held = given_operands
+        views, captured = given_operands
         if environment.depth > _DEEPEST:
             raise UnprovedError(f"the function {function.name!r} is nested too deeply to be read")
         name = (function.domain, function.name, function.overload)
-        key = (name, self.constants.attributes(attributes), tuple(views), held, self.table.algebra.place)
-        known = self.calls.get(key)
-        if known is not None:
-            return known[:outputs]
+        key = (name, self.constants.attributes(attributes), tuple(views), captured, self.table.algebra.place)
+        memo = self.calls.get(key)
+        if memo is not None:
+            return memo[:outputs]
         given = {each.name: each for each in function.attribute_proto} | dict(attributes)
         path = f"function {function.domain}.{function.name}" if function.domain else f"function {function.name}"
         inner = Environment(
             imported(function.opset_import),
-            given=given,
-            declared=declared_by(function),
+            call_attributes=given,
+            declared_attributes=declared_by(function),
             depth=environment.depth + 1,
             path=path,
-            stored=set(held),
+            stored=set(captured),
         )
         inner.values.update((name, view) for name, view in zip(function.input, views, strict=False) if view is not None)
-        inner.absent = frozenset(function.input) - inner.values.keys()
+        inner.absent_operands = frozenset(function.input) - inner.values.keys()
         before = len(self.effects)
         enter_node_names(self.constants.world, path, function.node, inlined=self.inlined)
         self.nodes(path, function.node, inner)

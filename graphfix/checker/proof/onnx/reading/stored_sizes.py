@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.core.arithmetic import Arithmetic
     from graphfix.checker.proof.core.sizes import Dims, Size
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
 
 
 @dataclass(slots=True)
 class StoredSizes:
     """The shapes that the first file stores for values of its main graph (`value_info` and outputs).
 
-    `symbols` contains the size of an input for each symbol in these shapes. `believed` collects the stored sizes that
+    `symbols` contains the size of an input for each symbol in these shapes. `trusted` collects the stored sizes that
     the proof trusted, for the report.
     """
 
@@ -34,12 +34,12 @@ class StoredSizes:
     symbols: Mapping[str, Size]
     all_sizes: bool
     """Whether stored sizes also replace sizes that an operator's rule does not derive."""
-    believed: dict[StoredSize | StoredShape, None] = field(default_factory=dict)
+    trusted: dict[StoredSize | StoredShape, None] = field(default_factory=dict)
     _infos: dict[str, ValueInfoProto] | None = None
 
     @classmethod
     def of(
-        cls, graph: GraphProto, arithmetic: Arithmetic, inputs: Mapping[str, View], *, all_sizes: bool
+        cls, graph: GraphProto, arithmetic: Arithmetic, inputs: Mapping[str, ProofValue], *, all_sizes: bool
     ) -> StoredSizes:
         """Return the stored sizes of a graph.
 
@@ -47,12 +47,12 @@ class StoredSizes:
 
         `inputs` are the values of the inputs by name.
         """
-        known: dict[str, Size] = {}
+        known_sizes: dict[str, Size] = {}
         for text, name, axis in symbols(graph):
             sizes = inputs[name].sizes if name in inputs else None
             if sizes is not None:
-                known[text] = sizes[axis]
-        return cls(graph, arithmetic, known, all_sizes)
+                known_sizes[text] = sizes[axis]
+        return cls(graph, arithmetic, known_sizes, all_sizes)
 
     def _stored(self, name: str) -> tuple[int | str | None, ...] | None:
         """Return the stored shape of a value: numbers, symbols or formulas as text, None for a size without value.
@@ -68,7 +68,7 @@ class StoredSizes:
         """Return `dims` of the value `name`, with each unknown size replaced by its stored size, if there is one.
 
         If `all_sizes` is False or the stored rank is different, `dims` is returned unchanged. Each stored size that is
-        used is recorded in `believed`.
+        used is recorded in `trusted`.
         """
         if not self.all_sizes or dims is None or None not in dims:
             return dims
@@ -79,20 +79,20 @@ class StoredSizes:
         for axis, (size, text) in enumerate(zip(dims, stored, strict=True)):
             if size is None and (found := self._size(text)) is not None:
                 sizes[axis] = found
-                self.believed[StoredSize(name, axis, str(text))] = None
+                self.trusted[StoredSize(name, axis, str(text))] = None
         return tuple(sizes)
 
     def shape(self, name: str, operator: str) -> Dims:
         """Return the stored shape of the result `name` of `operator`, which has no rule; None if no shape is stored.
 
-        The shape is recorded in `believed`.
+        The shape is recorded in `trusted`.
         """
         stored = self._stored(name)
         if stored is None:
             return None
         sizes = tuple(map(self._size, stored))
         texts = [None if size is None else str(text) for text, size in zip(stored, sizes, strict=True)]
-        self.believed[StoredShape(name, operator, tuple(texts))] = None
+        self.trusted[StoredShape(name, operator, tuple(texts))] = None
         return sizes
 
     def _size(self, text: int | str | None) -> Size | None:

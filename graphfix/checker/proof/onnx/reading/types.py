@@ -13,7 +13,7 @@ from graphfix.checker.proof.core.terms import CONSTANTS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from graphfix.checker.proof.core.terms import Core, View
+    from graphfix.checker.proof.core.terms import Core, ProofValue
 
 KNOWN_TYPES = frozenset(TensorProto.DataType.values())
 """Element types that onnx defines."""
@@ -63,7 +63,7 @@ def dtype(core: Core) -> int | bytes | None:
     return core.dtype
 
 
-def type_of(view: View | None) -> int | bytes | None:
+def type_of(view: ProofValue | None) -> int | bytes | None:
     """Return the type of a value; None if it is unknown, or if there is no value."""
     return None if view is None else dtype(view.core)
 

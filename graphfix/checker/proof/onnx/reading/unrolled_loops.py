@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from onnx import FunctionProto, GraphProto, ModelProto, ValueInfoProto
 
     from graphfix.checker.proof.core.sizes import Place
-    from graphfix.checker.proof.core.terms import Core, TermTable, View
+    from graphfix.checker.proof.core.terms import Core, ProofValue, TermTable
     from graphfix.checker.proof.neutral.explain import Notes
     from graphfix.checker.proof.onnx.closed_world.model_parts import FunctionKey
     from graphfix.checker.proof.onnx.reading.constants import FileConstants
@@ -48,7 +48,7 @@ class Reader(Protocol):
     unrolled: bool
     constants: FileConstants
 
-    def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
+    def read_nodes(self, nodes: Sequence[NodeProto], version: int, values: dict[str, ProofValue]) -> ProofValue:
         """Read nodes of the standard operator set of this version; return the result of the last node.
 
         The nodes read and extend `values`.
@@ -58,11 +58,11 @@ class Reader(Protocol):
         """Return how many nodes with this key were read before."""
 
     def body(
-        self, graph: GraphProto, outer: Environment, parameters: Sequence[View], place: object | None, label: str
-    ) -> tuple[View, ...]:
+        self, graph: GraphProto, outer: Environment, parameters: Sequence[ProofValue], place: object | None, label: str
+    ) -> tuple[ProofValue, ...]:
         """Read a body with the values `parameters` as its inputs; return the values of its outputs."""
 
-    def parameter(self, owner: tuple[object, ...], index: int, sizes: tuple[object, ...] | None) -> View:
+    def parameter(self, owner: tuple[object, ...], index: int, sizes: tuple[object, ...] | None) -> ProofValue:
         """Return the value of input `index` of a body."""
 
 
@@ -70,7 +70,7 @@ LOOPS: Final = frozenset({b"Loop", b"Scan"})
 """The names of the loop operators. A file without these words has no loop."""
 
 
-def written_out(one: ModelProto, two: ModelProto) -> bool:
+def may_contain_trips(one: ModelProto, two: ModelProto) -> bool:
     """Return whether a loop of the first file has a result that no loop of the second file has, compared by name.
 
     If so, the second file may contain the trips of that loop instead.
@@ -84,7 +84,7 @@ def _loop_results(model: ModelProto) -> set[str]:
     return {name for node in nodes if node.op_type in ("Loop", "Scan") for name in node.output}
 
 
-def as_trips(reader: Reader, call: Call, environment: Environment) -> list[View] | None:
+def as_trips(reader: Reader, call: Call, environment: Environment) -> list[ProofValue] | None:
     """Return the results of a loop, computed trip by trip; None if it has to be read as a loop.
 
     Return None also if an operand is absent, or if a trip contains stateful nodes.
@@ -102,7 +102,7 @@ def as_trips(reader: Reader, call: Call, environment: Environment) -> list[View]
     return None
 
 
-def _scan(reader: Reader, call: Call, environment: Environment, given: list[View]) -> list[View] | None:
+def _scan(reader: Reader, call: Call, environment: Environment, given: list[ProofValue]) -> list[ProofValue] | None:
     """Return the results of a Scan, computed trip by trip from slices of its scanned values.
 
     `given` are the initial states, then the scanned values. Return None if the number of trips is unknown, 0 or too
@@ -110,7 +110,7 @@ def _scan(reader: Reader, call: Call, environment: Environment, given: list[View
     """
     body, count = call.attributes["body"].g, call.integer("num_scan_inputs", 0)
     states, scanned = given[: len(given) - count], given[len(given) - count :]
-    stacks: list[list[View]] = [[] for _ in body.output[len(states) :]]
+    stacks: list[list[ProofValue]] = [[] for _ in body.output[len(states) :]]
     axes, backwards = (_each(call, f"scan_input_{what}", len(scanned)) for what in ("axes", "directions"))
     lengths = {_length(view, axis) for view, axis in zip(scanned, axes, strict=True)}
     length = next(iter(lengths)) if len(lengths) == 1 else None
@@ -122,7 +122,7 @@ def _scan(reader: Reader, call: Call, environment: Environment, given: list[View
             at = length - 1 - number if turned else number
             index = constant_folding.as_constant(reader.constants.shared, np.array(at, np.int64), "index")
             taken = helper.make_node("Gather", ["scanned", "index"], ["part"], axis=axis)
-            parts.append(reader.among([taken], call.version, {"scanned": view, "index": index}))
+            parts.append(reader.read_nodes([taken], call.version, {"scanned": view, "index": index}))
         returned = reader.body(body, environment, (*states, *parts), None, f"{call.label}.body")
         states = list(returned[: len(states)])
         for stack, view in zip(stacks, returned[len(states) :], strict=True):
@@ -141,14 +141,14 @@ def _each(call: Call, name: str, count: int) -> tuple[int, ...]:
     return tuple(given) if given is not None and len(given) == count else (0,) * count
 
 
-def _length(view: View, axis: int) -> int | None:
+def _length(view: ProofValue, axis: int) -> int | None:
     """Return the size of `view` along `axis`; None if it is not a number or the axis is out of range."""
     sizes = view.sizes
     size = sizes[axis] if sizes is not None and -len(sizes) <= axis < len(sizes) else None
     return size if isinstance(size, int) else None
 
 
-def _loop(reader: Reader, call: Call, environment: Environment, states: list[View]) -> list[View] | None:
+def _loop(reader: Reader, call: Call, environment: Environment, states: list[ProofValue]) -> list[ProofValue] | None:
     """Return the results of a Loop, computed trip by trip until it ends. `states` are the initial states.
 
     Return None if the trip count or a condition is not constant, or if there are too many trips. Return None also for
@@ -158,7 +158,7 @@ def _loop(reader: Reader, call: Call, environment: Environment, states: list[Vie
     start = call.views[1]
     if (count is None and call.views[0] is not None) or (start is not None and _number(start) is None):
         return None
-    stacks: list[list[View]] = [[] for _ in body.output[len(states) + 1 :]]
+    stacks: list[list[ProofValue]] = [[] for _ in body.output[len(states) + 1 :]]
     condition = _made(reader, body.input[1], np.bool_(True))
     goes_on = start is None or _number(start) != 0
     for number in range(1 + MOST_NODES // max(1, len(body.node))):
@@ -177,19 +177,19 @@ def _loop(reader: Reader, call: Call, environment: Environment, states: list[Vie
     return None
 
 
-def _number(view: View | None) -> int | None:
+def _number(view: ProofValue | None) -> int | None:
     """Return the element of a constant with one element as an integer; None for any other value."""
-    array = constant_folding.literal(view)
+    array = constant_folding.constant_array(view)
     return int(array.item()) if array is not None and array.size == 1 else None
 
 
-def _made(reader: Reader, declared: ValueInfoProto, number: np.generic) -> View:
+def _made(reader: Reader, declared: ValueInfoProto, number: np.generic) -> ProofValue:
     """Return a number that the runtime creates for an input of the body, with the rank that the body declares."""
     rank = len(declared.type.tensor_type.shape.dim)
     return constant_folding.as_constant(reader.constants.shared, np.full([1] * rank, number), declared.name)
 
 
-def _stacked(reader: Reader, call: Call, parts: Sequence[View], axis: int = 0) -> View:
+def _stacked(reader: Reader, call: Call, parts: Sequence[ProofValue], axis: int = 0) -> ProofValue:
     """Return the values of all trips, stacked along a new axis `axis`."""
     names = [f"part {at}" for at in range(len(parts))]
     values = dict(zip(names, parts, strict=True))
@@ -205,4 +205,4 @@ def _stacked(reader: Reader, call: Call, parts: Sequence[View], axis: int = 0) -
         rows.append(row)
     joined = NodeProto(op_type="Concat", input=[row.output[0] for row in rows], output=["stack"])
     joined.attribute.append(helper.make_attribute("axis", axis))
-    return reader.among([*rows, joined], version, values)
+    return reader.read_nodes([*rows, joined], version, values)

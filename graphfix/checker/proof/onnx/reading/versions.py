@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from onnx import AttributeProto
     from onnx.defs import OpSchema
 
-UPGRADED = 8
+OLDEST_COMPARED_SET = 8
 """Operator sets below this set are compared as this set, because making legacy broadcasts explicit upgrades a file."""
-PRESENT = 17
+CURRENT_SET = 17
 """Nodes of older operator sets are read as nodes of this set.
 
 The operators in WIDENED_SINCE only accept more up to this set.
@@ -38,7 +38,7 @@ WIDENED_SINCE: Mapping[str, int] = {
     **dict.fromkeys("GreaterOrEqual LessOrEqual".split(), 12),
     "BatchNormalization": 14,
 }  # fmt: skip
-"""For each operator, the version after which versions up to `PRESENT` only accept more than before.
+"""For each operator, the version after which versions up to `CURRENT_SET` only accept more than before.
 
 They accept more types, negative axes, and new attributes whose default is the old behavior.
 """
@@ -53,15 +53,19 @@ def meaning(op: str, domain: str, version: int, given: frozenset[str]) -> int:
     Versions up to set 17 that only accept more than an earlier version share one number. `version` is the operator set
     that the node's graph imports.
     """
-    own = unlifted(op, domain, version, given)
-    if domain or not WIDENED_SINCE.get(op, PRESENT + 1) <= own <= PRESENT:
+    own = version_up_to_8(op, domain, version, given)
+    if domain or not WIDENED_SINCE.get(op, CURRENT_SET + 1) <= own <= CURRENT_SET:
         return own
-    known = schema(op, domain, version)
-    return since(op, domain, PRESENT) if known is not None and given <= set(known.attributes) else own
+    operator_schema = schema(op, domain, version)
+    return (
+        since(op, domain, CURRENT_SET)
+        if operator_schema is not None and given <= set(operator_schema.attributes)
+        else own
+    )
 
 
 @cache
-def unlifted(op: str, domain: str, version: int, given: frozenset[str]) -> int:
+def version_up_to_8(op: str, domain: str, version: int, given: frozenset[str]) -> int:
     """Return the version of an operator's meaning, where versions below set 8 may count as set 8's version.
 
     They do if they only accept less than set 8, or if indexing maps express the difference (legacy broadcasts). Unlike
@@ -69,9 +73,9 @@ def unlifted(op: str, domain: str, version: int, given: frozenset[str]) -> int:
     names of the node's attributes.
     """
     own = since(op, domain, version)
-    if domain or version >= UPGRADED:
+    if domain or version >= OLDEST_COMPARED_SET:
         return own
-    old, new = (schema(op, "", number) for number in (version, UPGRADED))
+    old, new = (schema(op, "", number) for number in (version, OLDEST_COMPARED_SET))
     if old is None or new is None:
         return own
     if not given <= set(old.attributes):
@@ -86,7 +90,7 @@ def unlifted(op: str, domain: str, version: int, given: frozenset[str]) -> int:
 @cache
 def _defaults(op: str, version: int) -> Mapping[str, AttributeProto]:
     """Return the defaults of an older version's attributes that differ from set 8's, or do not exist there."""
-    old, new = (schema(op, "", number) for number in (version, UPGRADED))
+    old, new = (schema(op, "", number) for number in (version, OLDEST_COMPARED_SET))
     if old is None or new is None or old.since_version == new.since_version:
         return {}
     was = {name: given.default_value for name, given in old.attributes.items() if name not in _SHOWN_BY_MAPS}
@@ -94,11 +98,11 @@ def _defaults(op: str, version: int) -> Mapping[str, AttributeProto]:
     return {name: value for name, value in was.items() if value.type and value != now.get(name)}
 
 
-def effective(
+def with_old_defaults(
     op: str, domain: str, version: int, attributes: Mapping[str, AttributeProto]
 ) -> Mapping[str, AttributeProto]:
     """Return the attributes of a node, with explicit defaults where operator set 8 changed them, as for Selu."""
-    if domain or version >= UPGRADED:
+    if domain or version >= OLDEST_COMPARED_SET:
         return attributes
     was = _defaults(op, version)
     return {**was, **attributes} if was else attributes
@@ -130,7 +134,7 @@ def compared_attributes(
     name = (domain, op)
     if name in onnx_ops.QUANTIZING:
         return {key: given for key, given in attributes.items() if key != "axis"}
-    if domain or version >= UPGRADED:
+    if domain or version >= OLDEST_COMPARED_SET:
         return dict(attributes)
     kept = {key: given for key, given in attributes.items() if key not in _DROPPED}
     if version < onnx_ops.LEGACY_END and (op in onnx_ops.LEGACY or op == "Gemm"):

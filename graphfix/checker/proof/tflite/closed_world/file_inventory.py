@@ -129,18 +129,18 @@ def _check_tensors(one: Subgraph, two: Subgraph) -> None:
     """
     moved = [operator.name for operator in one.operators] != [operator.name for operator in two.operators]
     odd = [(tensor, why) for tensor in two.tensors if (why := _fault(tensor)) is not None]
-    known = {_form(tensor) for tensor in one.tensors} if odd else ()
+    first_forms = {_form(tensor) for tensor in one.tensors} if odd else ()
     for tensor, why in odd:
         longer = tensor.payload is not None and not tensor.odd and _element_fault(tensor) is not None
-        if _form(tensor) not in known or (moved and longer):
+        if _form(tensor) not in first_forms or (moved and longer):
             raise UnprovedError(f"the tensor {tensor.name!r} of the second file {why}")
 
 
 def _form(tensor: Tensor) -> tuple[object, ...]:
     """Return what a runtime reads of a tensor at load: not the elements of constants."""
-    held = None if tensor.payload is None else tensor.payload.length
+    payload_length = None if tensor.payload is None else tensor.payload.length
     shape = tensor.signature, tensor.dims, tensor.stored
-    return (tensor.dtype, *shape, tensor.quantization, tensor.variable, tensor.odd, held)
+    return (tensor.dtype, *shape, tensor.quantization, tensor.variable, tensor.odd, payload_length)
 
 
 def _fault(tensor: Tensor) -> str | None:
@@ -193,10 +193,12 @@ def _called(model: Model) -> list[tuple[object, ...]]:
     return found
 
 
-def _places(held: tuple[int, ...], named: Collection[tuple[str, int]], what: str) -> tuple[object, ...]:
-    if any(at not in held for _, at in named):
+def _places(
+    file_names: tuple[int, ...], signature_entries: Collection[tuple[str, int]], what: str
+) -> tuple[object, ...]:
+    if any(at not in file_names for _, at in signature_entries):
         raise UnprovedError(f"a signature names a tensor that is none of the {what}s")
-    return tuple((name, held.index(at)) for name, at in named)
+    return tuple((name, file_names.index(at)) for name, at in signature_entries)
 
 
 def _check_interface(one: Subgraph, two: Subgraph, where: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import ge
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from graphfix.checker.proof.core.sizes import add_once, reached
+from graphfix.checker.proof.core.sizes import add_once, is_executed_with
 from graphfix.checker.proof.tflite.closed_world.new_forms import MOST_RANK, NARROWEST, NEW, plain
 from graphfix.checker.proof.tflite.operators.table import EACH, UNARY
 from graphfix.checker.proof.tflite.reading.node_signature import hybrid, type_of
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.tflite.records import Operator, Subgraph, Tensor
     from graphfix.checker.proof.core.sizes import Place
-    from graphfix.checker.proof.core.terms import Core, View
+    from graphfix.checker.proof.core.terms import Core, ProofValue
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 _Part = TypeVar("_Part")
@@ -50,21 +50,21 @@ class Known:
         graph: Subgraph,
         operator: Operator,
         calls: Sequence[Call],
-        results: Sequence[View],
+        results: Sequence[ProofValue],
         *,
         first: bool,
         computed: bool = True,
     ) -> None:
         """Record an operator that is no term, or has several names. For the second file, object to an unknown one."""
         spelled = _spelled(calls)
-        held = tuple(at >= 0 and graph.tensors[at].payload is not None for at in operator.inputs)
+        are_constants = tuple(at >= 0 and graph.tensors[at].payload is not None for at in operator.inputs)
         # Kernels compare the rank that is stored of a result with what they compute.
         ranks = tuple(len(call.result.stored) for call in calls)
         written = (spelled, tuple(calls[0].views), ranks)
         if first:
             self.spelled.add(spelled)
-            add_once(self.written.setdefault(written, {}).setdefault(held, []), calls[0].table.algebra.place)
-        elif not self._is_written(calls[0], written, held) and not (
+            add_once(self.written.setdefault(written, {}).setdefault(are_constants, []), calls[0].table.algebra.place)
+        elif not self._is_written(calls[0], written, are_constants) and not (
             len(calls) == 1
             and (results[0].sizes is None or ranks == (len(results[0].sizes),))
             and self._may_be_new(calls[0], spelled, computed)
@@ -73,12 +73,12 @@ class Known:
                 f"{calls[0].description} of the second file is none of the first, and may not be new"
             )
 
-    def _is_written(self, call: Call, written: object, held: tuple[bool, ...]) -> bool:
+    def _is_written(self, call: Call, written: object, are_constants: tuple[bool, ...]) -> bool:
         """Return whether the first file has the operator. If it moves elements, more operands may be constants."""
         return any(
-            reached(places, call.table.algebra.place)
+            is_executed_with(places, call.table.algebra.place)
             for others, places in self.written.get(written, {}).items()
-            if held == others or (call.operator.name in MOVED and all(map(ge, held, others)))
+            if are_constants == others or (call.operator.name in MOVED and all(map(ge, are_constants, others)))
         )
 
     def _may_be_new(self, call: Call, spelled: object, computed: bool) -> bool:
@@ -96,7 +96,7 @@ class Known:
         why = f"{call.description} of the second file broadcasts over {rank} axes; kernels do not"
         self._enter(self.wide, (core, rank), why, first=first)
 
-    def ranks(self, call: Call, view: View, *, first: bool) -> None:
+    def ranks(self, call: Call, view: ProofValue, *, first: bool) -> None:
         """Record a result whose stated shape is not its shape. Delegates rely on the stated one."""
         if not _stated_otherwise(call, view):
             return
@@ -108,24 +108,24 @@ class Known:
         why = f"nothing makes the tensor {tensor.name!r} of the second file, which is read"
         self._enter(self.absent, (tensor.name, tensor.dtype, tensor.stored), why, first=first)
 
-    def _enter(self, known: set[_Part], part: _Part, why: str, *, first: bool) -> None:
+    def _enter(self, parts: set[_Part], part: _Part, why: str, *, first: bool) -> None:
         """Record a part of the first file. For the second file, object to a part that the first file does not have."""
         if first:
-            known.add(part)
-        elif part not in known:
+            parts.add(part)
+        elif part not in parts:
             self.objections.append(why)
 
     def keeps(self, graph: Subgraph, operator: Operator, core: Core, *, first: bool) -> None:
         """Record which operands of a term are constants: all stay constants, and hybrid operators get no more."""
-        held, tensors = 0, graph.tensors
+        stored_bytes, tensors = 0, graph.tensors
         for at in operator.inputs:
-            held = 2 * held + (at >= 0 and tensors[at].payload is not None)
-        known = self.constant.get(core)
+            stored_bytes = 2 * stored_bytes + (at >= 0 and tensors[at].payload is not None)
+        memo = self.constant.get(core)
         if first:
-            self.constant[core] = [held] if known is None else [*known, held]
-        elif known is not None and held not in known:
+            self.constant[core] = [stored_bytes] if memo is None else [*memo, stored_bytes]
+        elif memo is not None and stored_bytes not in memo:
             mixed = hybrid([tensors[at] if at >= 0 else None for at in operator.inputs])
-            if mixed or not any(held & other == other for other in known):
+            if mixed or not any(stored_bytes & other == other for other in memo):
                 self.objections.append(f"{core.description} of the second file reads other constants than in the first")
 
 
@@ -135,7 +135,7 @@ def _spelled(calls: Sequence[Call]) -> tuple[object, ...]:
     return (operator.key, operator.version, operands, tuple(type_of(call.result) for call in calls))
 
 
-def _stated_otherwise(call: Call, view: View) -> bool:
+def _stated_otherwise(call: Call, view: ProofValue) -> bool:
     """Return whether the stated shape of a result contradicts the derived one, or has more known sizes."""
     stored, dims, sizes = call.result.stored, call.result.dims or (), view.sizes
     if sizes is None or stored == sizes:

@@ -20,7 +20,7 @@ from graphfix.checker.proof.tflite.definitions.sequence_lstm import STATES, sequ
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.neutral.constants import Constants
     from graphfix.checker.proof.tflite.reading.operands import Call
 
@@ -53,12 +53,12 @@ def assumed(call: Call) -> str | None:
     """Return what the proof assumes when it uses the formula of an operator; None for no assumption."""
     if call.operator.name in DIVIDING:
         divisor = call.operand(1)
-        known = None if divisor is None else constant_folding.literal(divisor)
-        return OVERFLOWING if known is None or (known == -1).any() else None
+        divisor_array = None if divisor is None else constant_folding.constant_array(divisor)
+        return OVERFLOWING if divisor_array is None or (divisor_array == -1).any() else None
     return ASSUMING.get(call.operator.name)
 
 
-def form(constants: Constants, call: Call) -> View | None:
+def form(constants: Constants, call: Call) -> ProofValue | None:
     """Return the term of an operator's formula; None if it has none for these operands."""
     rule = DEFINED.get(call.operator.name)
     data, tensor = call.operand(0), call.inputs[0] if call.inputs else None
@@ -115,13 +115,13 @@ def _floor_div(call: Call, make: Maker, a: Value) -> Value | None:
     quotient = make("DIV", a, b)
     rest = make("SUB", a, make("MUL", quotient, b))
     below, above = make("LESS", rest, 0), make("GREATER", rest, 0)
-    known = constant_folding.literal(b.view)
-    if known is None:
+    divisor_array = constant_folding.constant_array(b.view)
+    if divisor_array is None:
         wrong = make("SELECT_V2", make("LESS", b, 0), above, below)
-    elif (known < 0).all() or (known > 0).all():
-        wrong = above if (known < 0).all() else below
+    elif (divisor_array < 0).all() or (divisor_array > 0).all():
+        wrong = above if (divisor_array < 0).all() else below
     else:
-        wrong = make("SELECT_V2", make.constant(np.asarray(known < 0)), above, below)
+        wrong = make("SELECT_V2", make.constant(np.asarray(divisor_array < 0)), above, below)
     if call.operator.name == "FLOOR_DIV":
         return make("SELECT_V2", wrong, make("SUB", quotient, 1), quotient)
     return make("SELECT_V2", wrong, make("ADD", rest, b), rest)
@@ -158,17 +158,17 @@ def _cumsum(call: Call, make: Maker, x: Value) -> Value | None:
 
 def _one_hot(call: Call, make: Maker, x: Value) -> Value | None:
     """Return `on` where the index equals the class, else `off`, also for an index that is no class."""
-    known, sizes, axis = call.known_integers(1), numbers(x.view.sizes), call.integer("axis")
-    if known is None or len(known) != 1 or sizes is None or 0 in sizes or x.tensor.dtype != "int32":
+    class_numbers, sizes, axis = call.known_integers(1), numbers(x.view.sizes), call.integer("axis")
+    if class_numbers is None or len(class_numbers) != 1 or sizes is None or 0 in sizes or x.tensor.dtype != "int32":
         return None
     place = len(sizes) if axis == -1 else axis
-    if not 0 < known[0] <= MOST_CLASSES or not 0 <= place <= len(sizes):
+    if not 0 < class_numbers[0] <= MOST_CLASSES or not 0 <= place <= len(sizes):
         return None
     apart = views.unsqueezed(x.view, (place,))
     if apart is None:
         return None
-    dims = [known[0] if at == place else 1 for at in range(len(sizes) + 1)]
-    classes = make.constant(np.arange(known[0], dtype=np.int32).reshape(dims))
+    dims = [class_numbers[0] if at == place else 1 for at in range(len(sizes) + 1)]
+    classes = make.constant(np.arange(class_numbers[0], dtype=np.int32).reshape(dims))
     equal = make("EQUAL", Value(apart, x.tensor), classes)
     return make("SELECT_V2", equal, make.operand(2), make.operand(3), last=True)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from graphfix.checker.files.tflite.records import Operator
-from graphfix.checker.proof.core.terms import whole
+from graphfix.checker.proof.core.terms import value_of
 from graphfix.checker.proof.neutral import constant_folding
 from graphfix.checker.proof.tflite.reading.node_signature import stated
 from graphfix.checker.proof.tflite.reading.nodes import read
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.checker.files.tflite.records import Tensor
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.neutral.constants import Constants
 
 ACTIVATED: Final = ("fusedActivationFunction", 0)
@@ -63,7 +63,7 @@ class UnreadError(Exception):
 class Value(NamedTuple):
     """An operand or a result of an operator in a formula."""
 
-    view: View
+    view: ProofValue
     tensor: Tensor
 
 
@@ -110,10 +110,10 @@ class Maker:
         given = tuple(value.view for value in values)
         parameters = tuple((value.tensor.dtype, False, None) for value in values)  # no variables, not quantized
         key = ("whole", operator.key, 1, given, parameters, (stated(operator, result),), None, None, 0)
-        core, new = table.core(key, self.call.description)
+        core, new = table.find_or_create_core(key, self.call.description)
         if new:
             core.sizes = table.named_sizes(core, sizes)
-        return Value(whole(core), result)
+        return Value(value_of(core), result)
 
     def operand(self, index: int) -> Value:
         """Return an operand of the operator. Raises UnreadError if it is missing."""

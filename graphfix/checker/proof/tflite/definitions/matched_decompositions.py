@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from graphfix.checker.files.tflite.names import unique_names
-from graphfix.checker.proof.core.terms import View
+from graphfix.checker.proof.core.terms import ProofValue
 from graphfix.checker.proof.tflite.definitions.formulas import DEFINED, PASSING, assumed, form, is_exact
 from graphfix.checker.proof.tflite.definitions.maker import OPERATORS
 from graphfix.results import InexactSite
@@ -28,7 +28,7 @@ Place: TypeAlias = "tuple[Model, Subgraph]"
 class Definition(NamedTuple):
     """An operator of the first file that has a formula."""
 
-    result: View
+    result: ProofValue
     call: Call
     value: str
     """The result's name if the formula is inexact, else empty."""
@@ -51,11 +51,11 @@ class Definitions:
     """Cores that the first file computes without a formula. They are not matched."""
     inexact: dict[tuple[int, str], Definition] = field(default_factory=dict)
     """Inexact formulas by (subgraph, name of the result)."""
-    operands: dict[tuple[int, str], tuple[View, Tensor] | None] = field(default_factory=dict)
+    operands: dict[tuple[int, str], tuple[ProofValue, Tensor] | None] = field(default_factory=dict)
     """By (subgraph, name of an operand of an inexact formula): that value in the second file."""
     sites: list[InexactSite] = field(default_factory=list)
 
-    def see(self, constants: Constants, call: Call, result: View, place: Place, *, first: bool) -> View:
+    def see(self, constants: Constants, call: Call, result: ProofValue, place: Place, *, first: bool) -> ProofValue:
         """Return an operator's result. A formula in the second file returns the result of the first file's operator."""
         if first or call.operator.name in PASSING:
             written = form(constants, call)
@@ -68,13 +68,13 @@ class Definitions:
         if found is None or result.core in self.made:
             self._see_by_name(constants, call, result, place)
             return result
-        call.table.assumes.update(dict.fromkeys(filter(None, [assumed(found.call)])))
+        call.table.assumptions.update(dict.fromkeys(filter(None, [assumed(found.call)])))
         if not found.exact:
             self._note(found, call, place)
         axes = None if result.axes is None else tuple(None if at is None else found.axes[at] for at in result.axes)
-        return View(found.result.core, axes, result.sizes)
+        return ProofValue(found.result.core, axes, result.sizes)
 
-    def _enter(self, call: Call, result: View, place: Place, written: View | None) -> None:
+    def _enter(self, call: Call, result: ProofValue, place: Place, written: ProofValue | None) -> None:
         """Record a result of the first file, under its formula if it has one."""
         axes = None if written is None else _axes(written, result)
         if written is None or axes is None:
@@ -89,7 +89,7 @@ class Definitions:
             self.inexact[graph, call.result.name] = found
             self.operands[graph, operand.name] = None
 
-    def _see_by_name(self, constants: Constants, call: Call, result: View, place: Place) -> None:
+    def _see_by_name(self, constants: Constants, call: Call, result: ProofValue, place: Place) -> None:
         """Record an inexact formula whose operand differs from that in the first file, by names of operand and result.
 
         Nothing is proved by it. If an earlier operator is not proved, the runs still learn which results round
@@ -101,21 +101,21 @@ class Definitions:
         for tensor, view in zip(call.inputs, call.views, strict=True):
             if tensor is not None and view is not None and (graph, tensor.name) in self.operands:
                 self.operands[graph, tensor.name] = view, tensor
-        named = self.inexact.get((graph, call.result.name))
-        operand = None if named is None or named.call.inputs[0] is None else named.call.inputs[0].name
-        known = None if operand is None else self.operands[graph, operand]
-        if named is None or known is None:
+        by_name = self.inexact.get((graph, call.result.name))
+        operand = None if by_name is None or by_name.call.inputs[0] is None else by_name.call.inputs[0].name
+        operand_value = None if operand is None else self.operands[graph, operand]
+        if by_name is None or operand_value is None:
             return
-        again = replace(call, operator=named.call.operator, views=[known[0]], inputs=[known[1]])
+        again = replace(call, operator=by_name.call.operator, views=[operand_value[0]], inputs=[operand_value[1]])
         if form(constants, again) == result:
-            self._note(named, call, place)
+            self._note(by_name, call, place)
 
     def _note(self, found: Definition, call: Call, place: Place) -> None:
         name = _name(place[1], call)
         self.sites.append(InexactSite(found.call.description, found.value, name, _index(place)))
 
 
-def _axes(one: View, two: View) -> Mapping[int, int] | None:
+def _axes(one: ProofValue, two: ProofValue) -> Mapping[int, int] | None:
     """Pair the axes of the cores of two equal values; None if a view does not show all of its core."""
     if one.axes is None or two.axes is None or one.sizes != two.sizes or not (_whole(one) and _whole(two)):
         return None
@@ -125,7 +125,7 @@ def _axes(one: View, two: View) -> Mapping[int, int] | None:
     return {mine: other for mine, other in pairs if mine is not None and other is not None}
 
 
-def _whole(view: View) -> bool:
+def _whole(view: ProofValue) -> bool:
     """Return whether the view has an axis for each axis of the core, except for axes of size 1."""
     followed = [axis for axis in view.axes or () if axis is not None]
     sizes = view.core.sizes

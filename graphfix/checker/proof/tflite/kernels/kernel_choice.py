@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.tflite.records import Tensor
     from graphfix.checker.proof.core.sizes import Size, Sizes
-    from graphfix.checker.proof.core.terms import Core, View
+    from graphfix.checker.proof.core.terms import Core, ProofValue
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 PAIR = 2
@@ -38,7 +38,7 @@ PACKED = (1 << 15) - 1
 """The largest sum or product in packets, which have 16 bits before saturation to 8. Single elements have 32."""
 
 
-def by_place(call: Call, view: View) -> bool:
+def by_place(call: Call, view: ProofValue) -> bool:
     """Return whether an element depends on its place, and the view is not all of a core in order.
 
     With a scale for each channel QUANTIZE and DEQUANTIZE have no packets.
@@ -50,27 +50,27 @@ def by_place(call: Call, view: View) -> bool:
     return not any(each.quantization is not None and each.quantization.axis is not None for each in (read, result))
 
 
-def _as_many(view: View) -> bool:
+def _as_many(view: ProofValue) -> bool:
     """Return whether a view has each element of its core once, in order. Unit axes may be added or dropped.
 
     A view of unknown rank is its core, or stretches it to the shapes in `more`.
     """
     if view.axes is None or view.sizes is None:
-        return not view.more
+        return not view.broadcast_shapes
     followed = [axis for axis in view.axes if axis is not None]
     core = [axis for axis, size in enumerate(view.core.sizes or ()) if size != 1]
     stretched = any(axis is None and size != 1 for axis, size in zip(view.axes, view.sizes, strict=True))
     return followed == core and not stretched
 
 
-def ways(call: Call, views: Sequence[View]) -> tuple[object, ...]:
+def ways(call: Call, views: Sequence[ProofValue]) -> tuple[object, ...]:
     """Return what the choice of a kernel depends on; () if there is one kernel."""
     if len(views) != PAIR:
         return ()
     return (*_computing(call, views), *selecting_kernel(call, views))
 
 
-def _computing(call: Call, views: Sequence[View]) -> tuple[object, ...]:
+def _computing(call: Call, views: Sequence[ProofValue]) -> tuple[object, ...]:
     if call.operator.name == "POW":
         return (_multiplied_out(*views),)
     if call.operator.name not in ("ADD", "MUL") or call.result.dtype not in INTEGERS:
@@ -81,7 +81,7 @@ def _computing(call: Call, views: Sequence[View]) -> tuple[object, ...]:
     return (*stretches, "squared") if squared else stretches
 
 
-def of_prelu(call: Call, views: Sequence[View]) -> tuple[object, ...]:
+def of_prelu(call: Call, views: Sequence[ProofValue]) -> tuple[object, ...]:
     """Return what PRELU's choice of a kernel depends on.
 
     XNNPACK takes it if the slope is a constant of the file, and multiplies -0.0 by the slope; the other kernels do not.
@@ -104,7 +104,7 @@ def of_prelu(call: Call, views: Sequence[View]) -> tuple[object, ...]:
 # --- a power ----------------------------------------------------------------------------------------------------------
 
 
-def _multiplied_out(base: View, exponent: View) -> object:
+def _multiplied_out(base: ProofValue, exponent: ProofValue) -> object:
     """Return when a power is multiplied out: never, or if these sizes are 1, unless others are.
 
     One exponent that is positive and (nearly) whole is multiplied out if the shapes differ. Each step then rounds,
@@ -130,9 +130,9 @@ def _has_number(sizes: Iterable[Size]) -> bool:
     return any(isinstance(size, int) for size in sizes)
 
 
-def _may_be_whole(exponent: View) -> bool:
+def _may_be_whole(exponent: ProofValue) -> bool:
     """Return whether the kernel may treat an exponent as whole and positive."""
-    power = constant_folding.literal(exponent)
+    power = constant_folding.constant_array(exponent)
     if power is None:
         return True
     number = float(power.item())
@@ -142,7 +142,7 @@ def _may_be_whole(exponent: View) -> bool:
 # --- sums and products of 8 bits --------------------------------------------------------------------------------------
 
 
-def enter_reach(call: Call, views: Sequence[View], core: Core) -> None:
+def enter_reach(call: Call, views: Sequence[ProofValue], core: Core) -> None:
     """Record how large a sum or difference of 8 bits may be, which is often far less than its type allows.
 
     The result is within two steps of the exact one, since the kernel rounds both operands and the result.
@@ -151,19 +151,19 @@ def enter_reach(call: Call, views: Sequence[View], core: Core) -> None:
         return
     if call.operator.name == "SUB" or not _overflows_packets(call, views):
         reached = sum(_reach(call, at, view) for at, view in enumerate(views)) + 2 * _scaled(call.result).scale
-        call.table.reaches[core] = reached
+        call.table.quantized_limits[core] = reached
 
 
-def enter_rounding(call: Call, views: Sequence[View], core: Core) -> None:
+def enter_rounding(call: Call, views: Sequence[ProofValue], core: Core) -> None:
     """Record how the operands of a sum of 8 bits are stretched. Packets may round a tie differently."""
     if call.operator.name != "ADD" or call.result.dtype not in INTEGERS:
         return
     form = tuple(map(_stretch, views))
     if call.table.routines.setdefault(core, form) != form:
-        call.table.assumes[ROUNDING] = None
+        call.table.assumptions[ROUNDING] = None
 
 
-def _stretch(view: View) -> object:
+def _stretch(view: ProofValue) -> object:
     """Return how an operand is stretched. Unit axes are left out, since they move no element."""
     if view.axes is None or view.sizes is None:
         return view
@@ -179,13 +179,13 @@ class _Scaled(NamedTuple):
     """The largest magnitude of its numbers."""
 
 
-def _reach(call: Call, at: int, view: View) -> float:
+def _reach(call: Call, at: int, view: ProofValue) -> float:
     """Return the largest magnitude of an operand, by its type and by how it was computed."""
-    held = _scaled(call.inputs[at]).reach
-    return min(held, call.table.reaches.get(view.core, held))
+    reach = _scaled(call.inputs[at]).reach
+    return min(reach, call.table.quantized_limits.get(view.core, reach))
 
 
-def _overflows_packets(call: Call, views: Sequence[View]) -> bool:
+def _overflows_packets(call: Call, views: Sequence[ProofValue]) -> bool:
     """Return whether a result may exceed 16 bits before saturation. Packets then saturate another number.
 
     How the operands are stretched decides which elements are in packets.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from graphfix.checker.proof.core.sizes import Size, Sizes
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
@@ -30,13 +30,13 @@ class _Unit(NamedTuple):
 
     place: int
     rank: int
-    other: int | View
+    other: int | ProofValue
     """The rank of the other operand; the operand itself where its rank is unknown."""
     outranks: bool
     """Whether the constant has more axes than the other operand, or may have them."""
 
 
-def selecting_kernel(call: Call, views: Sequence[View]) -> tuple[object, ...]:
+def selecting_kernel(call: Call, views: Sequence[ProofValue]) -> tuple[object, ...]:
     """Return what XNNPACK's kernel for MAXIMUM or MINIMUM of floats depends on; () for other operators.
 
     The innermost axis that is not 1 decides: the kernel repeats operand 0 along it, operand 1, or neither. Each kernel
@@ -50,7 +50,7 @@ def selecting_kernel(call: Call, views: Sequence[View]) -> tuple[object, ...]:
     return ("selects", _innermost(views), units, chain)
 
 
-def _innermost(views: Sequence[View]) -> tuple[object, ...]:
+def _innermost(views: Sequence[ProofValue]) -> tuple[object, ...]:
     """Return, from the last axis on, how each operand is repeated; () where no operand is.
 
     An axis of unknown size may be 1, so the axis in front of it follows.
@@ -78,7 +78,7 @@ def _exceeds_one(size: Size) -> bool:
     return isinstance(size, int) and size != 1
 
 
-def dropped_rank(call: Call, views: Sequence[View]) -> tuple[object, ...]:
+def dropped_rank(call: Call, views: Sequence[ProofValue]) -> tuple[object, ...]:
     """Return what the result's rank depends on where only a constant of one element has the broadcast's rank; else ().
 
     XNNPACK ignores the rank of that constant in a lookup table: for x[2,3] and c[1,1,1] the result is [2,3], and
@@ -91,7 +91,7 @@ def dropped_rank(call: Call, views: Sequence[View]) -> tuple[object, ...]:
     return (*units, call.chain) if units else ()
 
 
-def _units(call: Call, views: Sequence[View]) -> Iterator[_Unit]:
+def _units(call: Call, views: Sequence[ProofValue]) -> Iterator[_Unit]:
     for place, (tensor, other) in enumerate(zip(call.inputs, reversed(views), strict=True)):
         if tensor is None or not is_unit_constant(tensor):
             continue

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.core.arithmetic import Arithmetic
     from graphfix.checker.proof.core.sizes import Size
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.tflite.operators.entry import FoldingRule, ViewRule
     from graphfix.checker.proof.tflite.reading.operands import Call
@@ -28,7 +28,7 @@ _SIGNED: Final = frozenset({"float32", "int32"})
 def _counted(rule: str) -> ViewRule:
     """Return the rule of an operator that computes integers from integers."""
 
-    def counted(call: Call) -> View | None:
+    def counted(call: Call) -> ProofValue | None:
         if call.integer("fusedActivationFunction"):
             return None
         if any(call.content(index) is None for index in range(len(call.views))):
@@ -41,7 +41,7 @@ def _counted(rule: str) -> ViewRule:
 def _compared(relation: str) -> ViewRule:
     """Return the rule of a comparison. Its result is known if the relation holds, or does not hold, for all sizes."""
 
-    def rule(call: Call) -> View | None:
+    def rule(call: Call) -> ProofValue | None:
         if len(call.views) != _PAIR or any(call.content(index) is None for index in range(_PAIR)):
             return None
         arithmetic = call.table.arithmetic
@@ -57,10 +57,10 @@ def _compared(relation: str) -> ViewRule:
 
 def _holds(arithmetic: Arithmetic, relation: str, one: Size, two: Size) -> Size | None:
     """Return whether a relation of two sizes holds, if it does for all sizes; or a name for whether a size is 1."""
-    known = integer_values.decided(arithmetic, relation, one, two)
-    if known is None and relation == "equal" and two == 1 and arithmetic.least(one) >= 0:
+    decided = integer_values.decided(arithmetic, relation, one, two)
+    if decided is None and relation == "equal" and two == 1 and arithmetic.least(one) >= 0:
         return arithmetic.algebra.symbol(("is 1", one), f"({one} is 1)")
-    return known
+    return decided
 
 
 # --- constants --------------------------------------------------------------------------------------------------------
@@ -107,13 +107,13 @@ def _pairs() -> Iterator[tuple[str, Rules]]:
                 ("FLOOR_MOD", "mod"), ("MAXIMUM", "max"), ("MINIMUM", "min"))  # fmt: skip
     for op, rule in of_sizes:
         kinds = _NUMBERS if op in ("ADD", "SUB", "MUL") else _WHOLE
-        yield op, Rules(integers=Integers(_counted(rule), known=True, one_type=True), fold=_pair(rule, kinds))
+        yield op, Rules(integers=Integers(_counted(rule), is_known=True, one_type=True), fold=_pair(rule, kinds))
     comparing = (("LESS", "less"), ("LESS_EQUAL", "less or equal"), ("GREATER", "greater"),
                  ("GREATER_EQUAL", "greater or equal"))  # fmt: skip
     for op, rule in comparing:
-        yield op, Rules(integers=Integers(_compared(rule), known=True, retypes=True), fold=_pair(rule, _NUMBERS))
+        yield op, Rules(integers=Integers(_compared(rule), is_known=True, retypes=True), fold=_pair(rule, _NUMBERS))
     equal = _NUMBERS | {"bool"}
-    yield "EQUAL", Rules(integers=Integers(_compared("equal"), known=True, retypes=True), fold=_pair("equal", equal))
+    yield "EQUAL", Rules(integers=Integers(_compared("equal"), is_known=True, retypes=True), fold=_pair("equal", equal))
     yield "NOT_EQUAL", Rules(fold=_pair("not equal", equal))
     for op, rule in (("LOGICAL_AND", "and"), ("LOGICAL_OR", "or")):
         yield op, Rules(fold=_pair(rule, frozenset({"bool"})))

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from graphfix.checker.proof.core.sizes import Dims
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.neutral.constants import Constants
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 SizesRule: TypeAlias = "Callable[[Call], Dims]"
-ViewRule: TypeAlias = "Callable[[Call], View | None]"
+ViewRule: TypeAlias = "Callable[[Call], ProofValue | None]"
 FoldingRule: TypeAlias = "Callable[[Call, Sequence[Array]], Array | None]"
 
 
@@ -26,7 +26,7 @@ class Integers(NamedTuple):
     """How an operator computes known integers, such as the elements of a shape."""
 
     rule: ViewRule
-    known: bool = False
+    is_known: bool = False
     """Whether operand 0 must be known integers. Most sums are of unknown elements, so the rule is skipped early."""
     one_type: bool = False
     """Whether all operands must be of the result's type. Otherwise only operand 0 must be."""
@@ -52,13 +52,13 @@ class Rules(NamedTuple):
 
     It applies if the result is quantized as the operand is.
     """
-    copied: Callable[[Call, View], View | None] | None = None
+    copied: Callable[[Call, ProofValue], ProofValue | None] | None = None
     """Returns the view of operand 0 that the result is, if these operands move or convert no element."""
     integers: Integers | None = None
     fold: Folding | None = None
-    built: Callable[[Constants, Call], View | None] | None = None
+    built: Callable[[Constants, Call], ProofValue | None] | None = None
     """Returns the result of operands that need not all be small constants."""
-    mapped: tuple[int, Callable[[Call, tuple[object, ...], Sequence[View]], View | None]] | None = None
+    mapped: tuple[int, Callable[[Call, tuple[object, ...], Sequence[ProofValue]], ProofValue | None]] | None = None
     """(number of operands, rule): returns the term of an operator that reads operands by maps in its own way."""
 
 

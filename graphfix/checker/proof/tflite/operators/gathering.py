@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.checker.proof.core.sizes import Dims
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.tflite.reading.operands import Call
 
@@ -26,7 +26,7 @@ def _gather_sizes(call: Call) -> Dims:
     return (*data[:axis], *indices[batch:], *data[axis + 1 :])
 
 
-def _gather_integers(call: Call) -> View | None:
+def _gather_integers(call: Call) -> ProofValue | None:
     content, indices, picks = call.content(0), call.known_integers(1), call.operand(1)
     if content is None or indices is None or picks is None or call.integer("axis") or call.integer("batchDims"):
         return None

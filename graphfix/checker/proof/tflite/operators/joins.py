@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.tflite.records import Operator, Subgraph
     from graphfix.checker.proof.core.sizes import Dims, Size
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.tflite.reading.operands import Call
 
@@ -31,17 +31,17 @@ def _concatenation_sizes(call: Call) -> Dims:
     return tuple(total if axis == at else size for axis, size in enumerate(sizes))
 
 
-def _concatenation_integers(call: Call) -> View | None:
+def _concatenation_integers(call: Call) -> ProofValue | None:
     parts = [call.vector(index) for index in range(len(call.views))]
     if call.integer("axis") not in (0, -1) or call.integer("fusedActivationFunction"):
         return None
-    known = all_known(parts)
-    return None if known is None else call.result_integers(tuple(term for part in known for term in part))
+    are_known = all_known(parts)
+    return None if are_known is None else call.result_integers(tuple(term for part in are_known for term in part))
 
 
 def without_empty(
-    graph: Subgraph, operator: Operator, views: Sequence[View | None]
-) -> tuple[Operator, Sequence[View | None]]:
+    graph: Subgraph, operator: Operator, views: Sequence[ProofValue | None]
+) -> tuple[Operator, Sequence[ProofValue | None]]:
     """Return a CONCATENATION without the operands of size 0 along its axis; other operators as they are.
 
     An operand of another type, or with other sizes beside the axis, is kept, since LiteRT refuses it.
@@ -73,14 +73,14 @@ def _pack_sizes(call: Call) -> Dims:
     return (*sizes[:at], len(call.views), *sizes[at:])
 
 
-def _pack_integers(call: Call) -> View | None:
+def _pack_integers(call: Call) -> ProofValue | None:
     parts = [call.content(index) for index in range(len(call.views))]
     if any(view is None or view.sizes != () for view in call.views) or call.integer("axis"):
         return None
-    known = all_known(parts)
-    if known is None or call.integer("valuesCount") != len(parts):
+    are_known = all_known(parts)
+    if are_known is None or call.integer("valuesCount") != len(parts):
         return None
-    return call.result_integers(tuple(term for part in known for term in part))
+    return call.result_integers(tuple(term for part in are_known for term in part))
 
 
 def _pack_folded(call: Call, arrays: Sequence[Array]) -> Array | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphfix.checker.proof.core.terms import View, whole
+from graphfix.checker.proof.core.terms import ProofValue, value_of
 from graphfix.checker.proof.neutral import broadcast
 from graphfix.checker.proof.tflite.kernels import kernel_choice
 from graphfix.checker.proof.tflite.operators.entry import Rules
@@ -21,7 +21,7 @@ PLANE: Final = 2
 _MATRIX: Final = 2
 
 
-def _multiplied(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:
+def _multiplied(call: Call, key: tuple[object, ...], views: Sequence[ProofValue]) -> ProofValue | None:
     """Return the term of a BATCH_MATMUL, whose batch axes are broadcast, right-aligned.
 
     If int8 meets floats, XNNPACK treats a computed operand as a constant and multiplies the memory's present content.
@@ -42,17 +42,17 @@ def _fully_connected(call: Call) -> Dims:
     rank = len(call.result.dims or ())
     if not sizes or weights is None or len(weights) != _MATRIX or not rank:
         return None
-    whole = len(sizes) == rank and (sizes[-1] == weights[1] or bool(call.option("keepNumDims")))
-    return (*(sizes[:-1] if whole else (None,) * (rank - 1)), weights[0])
+    keeps_rank = len(sizes) == rank and (sizes[-1] == weights[1] or bool(call.option("keepNumDims")))
+    return (*(sizes[:-1] if keeps_rank else (None,) * (rank - 1)), weights[0])
 
 
-def _onto(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:
+def _onto(call: Call, key: tuple[object, ...], views: Sequence[ProofValue]) -> ProofValue | None:
     """Return the term of a PRELU, whose slope broadcasts onto operand 0."""
     key = (*key, *kernel_choice.of_prelu(call, views))
     return broadcast.onto(call.table, key, views[0], views[1:], call.description)
 
 
-def _transformed(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:
+def _transformed(call: Call, key: tuple[object, ...], views: Sequence[ProofValue]) -> ProofValue | None:
     """Return the term of an RFFT2D, which transforms each plane of the last two axes separately.
 
     So axes of size 1 in front are axes of the view. The last two sizes of the result are n and m // 2 + 1 for the
@@ -64,13 +64,13 @@ def _transformed(call: Call, key: tuple[object, ...], views: Sequence[View]) -> 
         return None
     batch = len(data.sizes) - PLANE
     kept = [axis for axis in range(len(data.sizes)) if axis >= batch or data.sizes[axis] != 1]
-    plain = View(data.core, tuple(data.axes[axis] for axis in kept), tuple(data.sizes[axis] for axis in kept))
+    plain = ProofValue(data.core, tuple(data.axes[axis] for axis in kept), tuple(data.sizes[axis] for axis in kept))
     sizes = (*plain.sizes[:-PLANE], wanted[0], wanted[1] // 2 + 1) if plain.sizes else ()
-    result = whole(call.table.result(("planes", *key, plain, lengths), call.description, sizes).core)
+    result = value_of(call.table.result(("planes", *key, plain, lengths), call.description, sizes).core)
     places = {axis: place for place, axis in enumerate(kept)}
     followed = tuple((result.axes or ())[places[axis]] if axis in places else None for axis in range(batch + PLANE))
     shape = tuple(sizes[places[axis]] if axis in places else 1 for axis in range(batch + PLANE))
-    return View(result.core, followed, shape)
+    return ProofValue(result.core, followed, shape)
 
 
 OPERATORS: Final[Mapping[str, Rules]] = {

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.checker.proof.core.sizes import Dims, Sizes
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.tflite.operators.entry import FoldingRule
     from graphfix.checker.proof.tflite.reading.operands import Call
@@ -32,15 +32,15 @@ def _reduced_sizes(call: Call) -> Dims:
     return tuple(1 if axis in gone else size for axis, size in enumerate(sizes) if keep or axis not in gone)
 
 
-def _product_integers(call: Call) -> View | None:
+def _product_integers(call: Call) -> ProofValue | None:
     """Return the product of the elements of a vector, which a REDUCE_PROD computes."""
     content, axes = call.vector(0), call.known_integers(1)
     if content is None or axes not in ((0,), (-1,)):
         return None
-    whole = call.table.arithmetic.mul(*content)
-    if whole is None:
+    product = call.table.arithmetic.mul(*content)
+    if product is None:
         return None
-    return call.result_sizes((whole,), scalar=not call.option("keepDims"))
+    return call.result_sizes((product,), scalar=not call.option("keepDims"))
 
 
 def _folded(rule: str) -> FoldingRule:
@@ -63,7 +63,7 @@ def _segments_sizes(call: Call) -> Dims:
     return (count[0] if call.table.arithmetic.least(count[0]) >= 0 else None, *sizes[len(rows) :])
 
 
-def _segments_integers(call: Call) -> View | None:
+def _segments_integers(call: Call) -> ProofValue | None:
     """Return the products of the elements with one segment number: 1 for a segment without elements."""
     content, rows, count = call.vector(0), call.known_integers(1), call.known_integers(2)
     typed = len(call.inputs) == _TRIPLE and all(each is not None and each.dtype == "int32" for each in call.inputs[1:])

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.tflite.records import Tensor
     from graphfix.checker.proof.core.sizes import Dims
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.neutral.constants import Constants
     from graphfix.checker.proof.tflite.operators.entry import Folding
     from graphfix.checker.proof.tflite.reading.operands import Call
@@ -63,14 +63,14 @@ def refined(call: Call, dims: Dims) -> Dims:
     )
 
 
-def viewed(call: Call) -> View | None:
+def viewed(call: Call) -> ProofValue | None:
     """Return an operator's view of operand 0, or the integers that it computes; None if the result is a term."""
     if not call.views or call.views[0] is None:
         return None
     rules = OPERATORS.get(call.operator.name, NO_RULES)
     integers = rules.integers
     if integers is not None:
-        if integers.known and integer_type(call.views[0]) is None:
+        if integers.is_known and integer_type(call.views[0]) is None:
             return None
         typed = call.inputs if integers.one_type else call.inputs[:1]
         return integers.rule(call) if integers.retypes or _are_of_result_type(call, typed) else None
@@ -83,7 +83,7 @@ def _are_of_result_type(call: Call, tensors: Sequence[Tensor | None]) -> bool:
     return all(tensor is not None and tensor.dtype == call.result.dtype for tensor in tensors)
 
 
-def unmoved(call: Call) -> View | None:
+def unmoved(call: Call) -> ProofValue | None:
     """Return the view of operand 0 that an operator copies; None if it moves, drops or converts elements."""
     rule = OPERATORS.get(call.operator.name, NO_RULES).copied
     tensor, view = call.inputs[0] if call.inputs else None, call.operand(0)
@@ -94,7 +94,7 @@ def unmoved(call: Call) -> View | None:
     return rule(call, view)
 
 
-def computed(constants: Constants, call: Call) -> View | None:
+def computed(constants: Constants, call: Call) -> ProofValue | None:
     """Return the result of an operator on small constants; None if it is to be read as a term.
 
     Quantized tensors are not computed, since their bytes are not their elements.
@@ -123,12 +123,12 @@ def _are_accepted(call: Call, folding: Folding) -> bool:
     return folding.takes == "any" or len(set(kinds)) == 1
 
 
-def _folded(constants: Constants, call: Call, folding: Folding) -> View | None:
+def _folded(constants: Constants, call: Call, folding: Folding) -> ProofValue | None:
     if not _are_accepted(call, folding):
         return None
     if not all(view is not None and constant_folding.is_constant(view) for view in call.views):
         return None
-    arrays = [array for view in call.views if (array := constant_folding.literal(view)) is not None]
+    arrays = [array for view in call.views if (array := constant_folding.constant_array(view)) is not None]
     is_plain = len(arrays) == len(call.views) and not call.integer("fusedActivationFunction")
     if not is_plain or not constant_folding.may_broadcast(arrays):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from graphfix.checker.files.tflite.records import NARROW
-from graphfix.checker.proof.core.terms import View
+from graphfix.checker.proof.core.terms import ProofValue
 from graphfix.checker.proof.neutral import broadcast, views
 from graphfix.checker.proof.tflite.operators.entry import Integers, Rules, asked_sizes
 
@@ -21,20 +21,20 @@ _OPERANDS: Final = 2
 """Operands of BROADCAST_TO, and of FILL."""
 
 
-def _broadcast_to(call: Call) -> View | None:
+def _broadcast_to(call: Call) -> ProofValue | None:
     view, target = call.views[0], call.target(1)
     if view is None or target is None or call.result.dtype in NARROW:
         return None  # of less than a byte the kernel moves other bits than elements
     return _onto(call, view, target)
 
 
-def _onto(call: Call, view: View, target: Sizes) -> View | None:
+def _onto(call: Call, view: ProofValue, target: Sizes) -> ProofValue | None:
     """Return operand 0 stretched to a shape. The result is a term if the operand may not fit the shape."""
     seen = views.broadcast_to(call.table.algebra, view, target)
     return seen if seen is not None else broadcast.onto_target(call.table, view, target, call.description)
 
 
-def ranked(operator: Operator, views: Sequence[View | None]) -> Sequence[View | None]:
+def ranked(operator: Operator, views: Sequence[ProofValue | None]) -> Sequence[ProofValue | None]:
     """Return the operands of a BROADCAST_TO with operand 0 lifted to the rank of the target.
 
     The elements of the target need not be known. Operands of other operators are returned as they are.
@@ -48,13 +48,13 @@ def ranked(operator: Operator, views: Sequence[View | None]) -> Sequence[View | 
     return _lifted(view, length[0]), target
 
 
-def _lifted(view: View, rank: int) -> View:
+def _lifted(view: ProofValue, rank: int) -> ProofValue:
     """Return a view with unit axes in front, up to a rank."""
     missing = 0 if view.sizes is None else rank - len(view.sizes)
     return views.unsqueezed(view, range(missing)) or view if missing > 0 else view
 
 
-def _broadcast_in_dim(call: Call) -> View | None:
+def _broadcast_in_dim(call: Call) -> ProofValue | None:
     view, dims, to = call.views[0], call.option("broadcastDimensions"), call.result.dims
     if view is None or view.axes is None or view.sizes is None or not isinstance(dims, tuple) or to is None:
         return None
@@ -65,7 +65,7 @@ def _broadcast_in_dim(call: Call) -> View | None:
         return None
     follows = dict(zip(dims, zip(view.axes, view.sizes, strict=True), strict=True))
     pairs = [follows.get(axis, (None, 1)) for axis in range(len(to))]
-    return _onto(call, View(view.core, tuple(axis for axis, _ in pairs), tuple(size for _, size in pairs)), sizes)
+    return _onto(call, ProofValue(view.core, tuple(axis for axis, _ in pairs), tuple(size for _, size in pairs)), sizes)
 
 
 def _tile_sizes(call: Call) -> Dims:
@@ -75,26 +75,26 @@ def _tile_sizes(call: Call) -> Dims:
     return tuple(map(call.table.arithmetic.mul, sizes, repeats))
 
 
-def _tile_view(call: Call) -> View | None:
+def _tile_view(call: Call) -> ProofValue | None:
     repeats = call.vector(1)
     if call.views[0] is None or repeats is None:
         return None
-    call.table.arithmetic.need(repeats)
+    call.table.arithmetic.require_not_negative(repeats)
     return views.tiled(call.views[0], repeats)
 
 
-def _filled(_: Constants, call: Call) -> View | None:
+def _filled(_: Constants, call: Call) -> ProofValue | None:
     """Return the one element of a FILL, stretched to known sizes."""
     sizes, value = call.vector(0), call.operand(1)
     if len(call.inputs) != 2 or call.inputs[1] is None or call.inputs[1].dtype != call.result.dtype:  # noqa: PLR2004
         return None
     if sizes is None or value is None or value.sizes != () or any(isinstance(s, int) and s < 1 for s in sizes):
         return None
-    call.table.arithmetic.need(sizes)
-    return View(value.core, (None,) * len(sizes), sizes)
+    call.table.arithmetic.require_not_negative(sizes)
+    return ProofValue(value.core, (None,) * len(sizes), sizes)
 
 
-def _broadcast_args(call: Call) -> View | None:
+def _broadcast_args(call: Call) -> ProofValue | None:
     one, two = call.target(0), call.target(1)
     if one is None or two is None:
         return None

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphfix.checker.proof.core.result import NO_SIZE_BESIDE_IS_0
 from graphfix.checker.proof.core.sizes import numbers
-from graphfix.checker.proof.core.terms import View
+from graphfix.checker.proof.core.terms import ProofValue
 from graphfix.checker.proof.neutral import views
 from graphfix.checker.proof.tflite.operators.entry import Folding, Rules
 
@@ -50,13 +50,13 @@ def _left(call: Call, sizes: Sizes, others: Sequence[Size]) -> Size | None:
     The kernel leaves sizes of 0 out of both products. So a term cancels only if no other size is left, or if none can
     be 0, which is then an assumption of the proof.
     """
-    left = call.table.arithmetic.left_open(sizes, others)
+    left = call.table.arithmetic.inferred_size(sizes, others)
     if left is not None and (numbers(sizes) is None or numbers(others) is None):
-        call.table.assumes[NO_SIZE_BESIDE_IS_0] = None
+        call.table.assumptions[NO_SIZE_BESIDE_IS_0] = None
     return left
 
 
-def _reshape_view(call: Call) -> View | None:
+def _reshape_view(call: Call) -> ProofValue | None:
     view, target = call.views[0], _target(call)
     if view is None or target is None:
         return None
@@ -76,14 +76,14 @@ def _reshape_folded(_: Call, arrays: Sequence[Array]) -> Array | None:
 # --- EXPAND_DIMS and SQUEEZE ------------------------------------------------------------------------------------------
 
 
-def _expand_sizes(call: Call) -> View | None:
+def _expand_sizes(call: Call) -> ProofValue | None:
     axes = call.known_integers(1)
     if call.views[0] is None or axes is None or len(axes) != 1:
         return None
     return views.unsqueezed(call.views[0], axes)
 
 
-def _squeeze(call: Call) -> View | None:
+def _squeeze(call: Call) -> ProofValue | None:
     axes = call.option("squeezeDims")
     if call.views[0] is None:
         return None
@@ -102,7 +102,7 @@ def _transpose_sizes(call: Call) -> Dims:
     return tuple(sizes[axis] for axis in order)
 
 
-def _transpose_copied(call: Call, view: View) -> View | None:
+def _transpose_copied(call: Call, view: ProofValue) -> ProofValue | None:
     """Return the view of a TRANSPOSE that keeps the order of all axes of other sizes than 1."""
     axes = call.known_integers(1)
     if view.axes is None or view.sizes is None or axes is None or sorted(axes) != list(range(len(view.sizes))):
@@ -110,7 +110,7 @@ def _transpose_copied(call: Call, view: View) -> View | None:
     ordered = [axis for axis in axes if view.sizes[axis] != 1]
     if ordered != sorted(ordered):
         return None
-    return View(view.core, tuple(view.axes[axis] for axis in axes), tuple(view.sizes[axis] for axis in axes))
+    return ProofValue(view.core, tuple(view.axes[axis] for axis in axes), tuple(view.sizes[axis] for axis in axes))
 
 
 def _transpose_folded(_: Call, arrays: Sequence[Array]) -> Array | None:

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.core.arithmetic import Arithmetic
     from graphfix.checker.proof.core.sizes import Size, Sizes
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 _TRIPLE: Final = 3
 
 
-def shaped(call: Call, views: Sequence[View]) -> bool:
+def shaped(call: Call, views: Sequence[ProofValue]) -> bool:
     """Return whether the result of SELECT or SELECT_V2 has the shape of its operands.
 
     If each operand has one element, the kernel keeps the shape that the file states.
@@ -34,7 +34,7 @@ def shaped(call: Call, views: Sequence[View]) -> bool:
     return None not in shapes and max(len(sizes or ()) for sizes in shapes) == len(call.result.stored)
 
 
-def _select_mapped(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:
+def _select_mapped(call: Call, key: tuple[object, ...], views: Sequence[ProofValue]) -> ProofValue | None:
     """Return the term of a SELECT. The condition is a scalar, has the shape of the values, or follows axis 0."""
     condition, one, two = views
     if condition.sizes is None or condition.axes is None or one.sizes is None or one.sizes != two.sizes:
@@ -50,7 +50,7 @@ def _select_mapped(call: Call, key: tuple[object, ...], views: Sequence[View]) -
     return broadcast.aligned(call.table, key, uses, one.sizes, call.description)
 
 
-def _select_integers(call: Call) -> View | None:
+def _select_integers(call: Call) -> ProofValue | None:
     """Choose integers by conditions that are known, or by whether sizes are 1."""
     views = [view for view in call.views if view is not None]
     if len(views) != _TRIPLE or views[0].content is None or integer_type(views[0]) != "bool":
@@ -91,5 +91,5 @@ def _select_folded(call: Call, arrays: Sequence[Array]) -> Array | None:
 
 OPERATORS: Final[Mapping[str, Rules]] = {
     "SELECT": Rules(mapped=(3, _select_mapped)),
-    "SELECT_V2": Rules(integers=Integers(_select_integers, known=True, retypes=True), fold=Folding(_select_folded)),
+    "SELECT_V2": Rules(integers=Integers(_select_integers, is_known=True, retypes=True), fold=Folding(_select_folded)),
 }

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.checker.proof.core.sizes import Dims, Sizes
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.tflite.reading.operands import Call
 
@@ -25,14 +25,14 @@ _EXACT: Final = 1 << 24
 _TRIPLE: Final = 3
 
 
-def _shape(call: Call) -> View | None:
+def _shape(call: Call) -> ProofValue | None:
     view = call.views[0]
     if view is None or view.sizes is None or TYPES.get(call.integer("outType")) != call.result.dtype:
         return None
     return call.result_sizes(view.sizes)
 
 
-def _rank(call: Call) -> View | None:
+def _rank(call: Call) -> ProofValue | None:
     view = call.views[0]
     return None if view is None or view.sizes is None else call.result_integers((len(view.sizes),), scalar=True)
 
@@ -40,7 +40,7 @@ def _rank(call: Call) -> View | None:
 # --- CAST -------------------------------------------------------------------------------------------------------------
 
 
-def _cast_integers(call: Call) -> View | None:
+def _cast_integers(call: Call) -> ProofValue | None:
     content, view = call.content(0), call.views[0]
     return None if content is None or view is None else call.result_sizes(content, scalar=view.sizes == ())
 
@@ -58,12 +58,12 @@ def _cast_folded(call: Call, arrays: Sequence[Array]) -> Array | None:
 def _range_sizes(call: Call) -> Dims:
     floats = call.result.dtype == "float32"
     ends = [_whole(call, index) if floats else call.content(index) for index in range(3)]
-    known = [end[0] for end in ends if end]
-    if len(known) < len(ends) or not isinstance(known[2], int):
+    range_ends = [end[0] for end in ends if end]
+    if len(range_ends) < len(ends) or not isinstance(range_ends[2], int):
         return None
-    if floats and numbers(tuple(known)) is None:
-        call.table.assumes[EXACT_IN_FLOAT32] = None
-    return (integer_values.span_of(call.table.arithmetic, known[0], known[1], known[2]),)
+    if floats and numbers(tuple(range_ends)) is None:
+        call.table.assumptions[EXACT_IN_FLOAT32] = None
+    return (integer_values.span_of(call.table.arithmetic, range_ends[0], range_ends[1], range_ends[2]),)
 
 
 def _whole(call: Call, index: int) -> Sizes | None:
@@ -71,14 +71,14 @@ def _whole(call: Call, index: int) -> Sizes | None:
     view, tensor = call.operand(index), call.inputs[index] if index < len(call.inputs) else None
     if view is None or view.sizes != () or tensor is None or tensor.dtype != "float32" or tensor.quantization:
         return None
-    held = constant_folding.literal(view)
-    if held is None:
+    array = constant_folding.constant_array(view)
+    if array is None:
         return view.content
-    number = float(held.item())
+    number = float(array.item())
     return (int(number),) if number.is_integer() and abs(number) < _EXACT else None
 
 
-def _range_integers(call: Call) -> View | None:
+def _range_integers(call: Call) -> ProofValue | None:
     """Return the numbers of a short RANGE."""
     ends = [call.content(index) for index in range(len(call.views))]
     kinds = {None if tensor is None else tensor.dtype for tensor in call.inputs}

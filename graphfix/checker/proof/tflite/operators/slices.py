@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.checker.proof.core.sizes import Dims, Size
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.tflite.reading.operands import Call
 
@@ -38,7 +38,7 @@ def _taken(call: Call, size: Size, begin: Size, count: Size) -> Size | None:
     return count if call.table.arithmetic.least(count) >= 0 else None
 
 
-def _slice_integers(call: Call) -> View | None:
+def _slice_integers(call: Call) -> ProofValue | None:
     content, begin, size = call.vector(0), call.known_integers(1), call.known_integers(2)
     kinds = {None if tensor is None else tensor.dtype for tensor in call.inputs[1:]}
     if call.vector(1) is None or call.vector(2) is None or len(kinds) != 1:
@@ -92,17 +92,17 @@ def _strided_sizes(call: Call) -> Dims:
 def _left_by(call: Call, at: int, size: Size, bounds: tuple[Size | None, Size | None, Size | None]) -> Size | None:
     """Return the size of an axis after the cut at place `at`. A bound that a mask leaves open need not be known."""
     begin, end, stride = bounds
-    whole = [bool(call.integer(name) >> at & 1) for name in ("beginMask", "endMask")]
-    if stride is None or (begin is None and not whole[0]) or (end is None and not whole[1]):
+    is_open_end = [bool(call.integer(name) >> at & 1) for name in ("beginMask", "endMask")]
+    if stride is None or (begin is None and not is_open_end[0]) or (end is None and not is_open_end[1]):
         return None
-    return _cut(call, size, None if whole[0] else begin, None if whole[1] else end, stride)
+    return _cut(call, size, None if is_open_end[0] else begin, None if is_open_end[1] else end, stride)
 
 
 def _bounds(call: Call, index: int) -> list[Size | None]:
     """Return the elements of a vector, None for each that is unknown; an empty list if their number is unknown."""
-    known, sizes = call.vector(index), call.sizes(index)
-    if known is not None:
-        return list(known)
+    bounds, sizes = call.vector(index), call.sizes(index)
+    if bounds is not None:
+        return list(bounds)
     return [None] * sizes[0] if sizes is not None and len(sizes) == 1 and isinstance(sizes[0], int) else []
 
 
@@ -114,15 +114,15 @@ def _entries(call: Call, rank: int, count: int) -> list[tuple[int | None, int | 
     """
     new, ellipsis = call.integer("newAxisMask"), call.integer("ellipsisMask")
     made = sum(new >> at & 1 for at in range(count) if not ellipsis >> at & 1)
-    whole = rank - (count - made - bool(ellipsis))
-    if whole < bool(ellipsis) or ellipsis & (ellipsis - 1) or ellipsis >> count:
+    ellipsis_length = rank - (count - made - bool(ellipsis))
+    if ellipsis_length < bool(ellipsis) or ellipsis & (ellipsis - 1) or ellipsis >> count:
         return None  # of an ellipsis that stands for no axis LiteRT makes one that stands for one
     found: list[tuple[int | None, int | None]] = []
     axis = 0
     for at in range(count):
         if ellipsis >> at & 1:
-            found.extend((axis + each, None) for each in range(whole))
-            axis += whole
+            found.extend((axis + each, None) for each in range(ellipsis_length))
+            axis += ellipsis_length
         elif new >> at & 1:
             found.append((None, at))
         else:
@@ -139,7 +139,7 @@ def _cut(call: Call, size: Size, first: Size | None, last: Size | None, stride: 
     return cut_size(call.table.arithmetic, size, 0 if first is None else first, size if last is None else last, stride)
 
 
-def _strided_integers(call: Call) -> View | None:
+def _strided_integers(call: Call) -> ProofValue | None:
     content, parts = call.vector(0), [call.known_integers(index) for index in (1, 2, 3)]
     if content is None or any(call.vector(index) is None for index in (1, 2, 3)):
         return None
@@ -193,25 +193,25 @@ def _split_sizes(call: Call) -> Dims:
     return (*sizes[:at], call.table.arithmetic.quotient(sizes[at], count), *sizes[at + 1 :])
 
 
-def split_part(call: Call, count: int, place: int) -> View | None:
+def split_part(call: Call, count: int, place: int) -> ProofValue | None:
     """Return one part of known integers that SPLIT or SPLIT_V cuts; None if the part is not known."""
     split = call.operator.name == "SPLIT"
     data, axis = (1, 0) if split else (0, 2)
     if call.integer("numSplits") != count:
         return None
-    whole, tensor = call.vector(data), call.inputs[data] if data < len(call.inputs) else None
+    content, tensor = call.vector(data), call.inputs[data] if data < len(call.inputs) else None
     if (
-        whole is None
+        content is None
         or tensor is None
         or tensor.dtype != call.result.dtype
         or call.known_integers(axis) not in ((0,), (-1,))
     ):
         return None
-    sizes = _parts(len(whole), (len(whole) // count,) * count if split else call.known_integers(1))
+    sizes = _parts(len(content), (len(content) // count,) * count if split else call.known_integers(1))
     if len(sizes) != count:
         return None
     start = sum(sizes[:place])
-    return call.result_integers(whole[start : start + sizes[place]])
+    return call.result_integers(content[start : start + sizes[place]])
 
 
 def _parts(total: int, given: Sequence[int] | None) -> Sequence[int]:

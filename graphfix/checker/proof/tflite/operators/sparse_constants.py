@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from graphfix.checker.files.constant_bytes import held
+from graphfix.checker.files.constant_bytes import stored_bytes
 from graphfix.checker.files.tflite.records import WIDTHS
 from graphfix.checker.proof.tflite.operators.entry import Rules
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.constant_bytes import Payload
     from graphfix.checker.files.tflite.records import Tensor
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.neutral.constants import Constants
     from graphfix.checker.proof.tflite.reading.operands import Call
 
@@ -28,7 +28,7 @@ _MOST: Final = 1 << 26
 """Elements of a sparse constant that is unpacked; a file of a few bytes may ask for any number."""
 
 
-def _unpacked(constants: Constants, call: Call) -> View | None:
+def _unpacked(constants: Constants, call: Call) -> ProofValue | None:
     """Return the constant that a DENSIFY makes of a sparse one."""
     tensor = call.inputs[0] if call.inputs else None
     width = WIDTHS.get(call.result.dtype, 0)
@@ -66,7 +66,7 @@ def _unpacked_payload(tensor: Tensor, width: int) -> Payload | None:
     dense = np.zeros(prod(tensor.stored), np.dtype((np.void, width)))
     dense[np.ravel_multi_index(index, tensor.stored)] = values
     data = dense.tobytes()
-    return held(data)
+    return stored_bytes(data)
 
 
 def _is_tree(

@@ -70,7 +70,7 @@ def _padded(call: Call) -> Dims:
 
 def _pairs(call: Call, index: int) -> list[tuple[int, int]] | None:
     """Return the rows of a constant [axes,2] of whole numbers; None for any other operand."""
-    array = constant_folding.literal(call.operand(index))
+    array = constant_folding.constant_array(call.operand(index))
     if array is None or array.ndim != _PLANE or array.shape[1] != _PLANE or array.dtype.name not in _COUNTS:
         return None
     return [(int(front), int(behind)) for front, behind in array.tolist()]
@@ -116,13 +116,13 @@ def _batch_to_space(call: Call) -> Dims:
     sizes, blocks, around = call.sizes(0), call.known_integers(1), _pairs(call, 2)
     if sizes is None or not blocks or around is None or len(around) != len(blocks) or len(blocks) >= len(sizes):
         return None
-    arithmetic, whole = call.table.arithmetic, 1
+    arithmetic, element_count = call.table.arithmetic, 1
     grown: list[Size | None] = []
     for size, block, (front, behind) in zip(sizes[1:], blocks, around, strict=False):
         wide = arithmetic.mul(size, block)
         grown.append(None if wide is None else arithmetic.add(wide, -front, -behind))
-        whole *= block
-    return (arithmetic.quotient(sizes[0], whole), *grown, *sizes[1 + len(blocks) :])
+        element_count *= block
+    return (arithmetic.quotient(sizes[0], element_count), *grown, *sizes[1 + len(blocks) :])
 
 
 OPERATORS: Final[Mapping[str, Rules]] = {

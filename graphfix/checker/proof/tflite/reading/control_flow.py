@@ -12,14 +12,14 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final, Protocol
 
 from graphfix.checker.proof.core.result import UnprovedError
-from graphfix.checker.proof.neutral.constant_folding import literal
+from graphfix.checker.proof.neutral.constant_folding import constant_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from graphfix.checker.files.tflite.records import Model, Operator, Subgraph
     from graphfix.checker.proof.core.sizes import Place
-    from graphfix.checker.proof.core.terms import Core, View
+    from graphfix.checker.proof.core.terms import Core, ProofValue
 
 _BRANCHES: Final = {True: "thenSubgraphIndex", False: "elseSubgraphIndex"}
 _TEST, _BODY = "condSubgraphIndex", "bodySubgraphIndex"
@@ -35,10 +35,10 @@ class Reader(Protocol):
     occurrences: dict[object, int]
     unrolled: frozenset[int]
 
-    def run(self, index: int, given: Sequence[View], path: str) -> tuple[View, ...]:
+    def run(self, index: int, given: Sequence[ProofValue], path: str) -> tuple[ProofValue, ...]:
         """Read a subgraph with these values as its inputs; return its outputs."""
 
-    def bodies(self, operator: Operator, views: Sequence[View | None], place: str) -> tuple[object, ...] | None:
+    def bodies(self, operator: Operator, views: Sequence[ProofValue | None], place: str) -> tuple[object, ...] | None:
         """Read the subgraphs that an operator runs."""
 
 
@@ -50,17 +50,17 @@ def path_of(place: str, option: str) -> str:
 # --- IF ---------------------------------------------------------------------------------------------------------------
 
 
-def always_taken(operator: Operator, views: Sequence[View | None]) -> int | None:
+def always_taken(operator: Operator, views: Sequence[ProofValue | None]) -> int | None:
     """Return the subgraph of an IF that always runs; None if the condition is unknown, or for other operators."""
-    condition = literal(views[0]) if operator.name == "IF" and views else None
+    condition = constant_array(views[0]) if operator.name == "IF" and views else None
     if condition is None or condition.size != 1:
         return None
     return dict(operator.bodies).get(_BRANCHES[bool(condition.all())])
 
 
 def branch_taken(
-    reader: Reader, operator: Operator, views: Sequence[View | None], index: int, place: str
-) -> list[View]:
+    reader: Reader, operator: Operator, views: Sequence[ProofValue | None], index: int, place: str
+) -> list[ProofValue]:
     """Return the results of the branch that is always taken. Raises UnprovedError.
 
     Both branches are read first, since a runtime loads both. Effects of that reading are dropped.
@@ -96,10 +96,10 @@ def as_trips(
     reader: Reader,
     graph: Subgraph,
     operator: Operator,
-    views: Sequence[View | None],
+    views: Sequence[ProofValue | None],
     place: str,
     as_loop: Callable[[], object],
-) -> list[View] | None:
+) -> list[ProofValue] | None:
     """Return the results of a WHILE of known trip count; None if it is read as a loop, or for other operators.
 
     `as_loop` reads the loop as a loop, since a runtime loads it. Effects of that reading are dropped.
@@ -115,7 +115,7 @@ def as_trips(
     values = [view for view in views if view is not None]
     count = len(reader.model.subgraphs[body].operators)
     for _ in range(1 + _MOST_OPERATORS // max(1, count)):
-        (decision,) = map(literal, reader.run(test, values, f"{place}.cond"))
+        (decision,) = map(constant_array, reader.run(test, values, f"{place}.cond"))
         if decision is None or decision.size != 1 or len(reader.effects) > effects:
             break
         if not decision.all():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfix.checker.files.constant_bytes import held
+from graphfix.checker.files.constant_bytes import stored_bytes
 from graphfix.checker.files.set_values import refuse_unknown, typed
 from graphfix.checker.files.tflite.names import input_names, own_names
 from graphfix.checker.files.tflite.records import WIDTHS
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from graphfix.checker.files.tflite.records import Model, Tensor
     from graphfix.checker.proof.core.arithmetic import Arithmetic
     from graphfix.checker.proof.core.sizes import Size
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.neutral.constants import Constants
     from graphfix.results import InputValue
 
@@ -50,8 +50,8 @@ def sizes_by_name(model: Model) -> InputSizes:
     for name, at in input_names(model).items():
         dims = model.subgraphs[0].tensors[at].dims
         sizes = enumerate(dims or ())
-        known = tuple(f"{own[at]}[{axis}]" if size is None else size for axis, size in sizes)
-        found[name] = None if dims is None else known
+        labels = tuple(f"{own[at]}[{axis}]" if size is None else size for axis, size in sizes)
+        found[name] = None if dims is None else labels
     return found
 
 
@@ -87,13 +87,13 @@ def sizes_of(
         elif same is None and (at[0] or not any(label in total for total in equal.sums.values())):
             yield arithmetic.algebra.symbol(("input", *at, axis), label)
         else:
-            whole = same or label
-            parts = equal.sums.get(whole, (whole,))
+            label_or_number = same or label
+            parts = equal.sums.get(label_or_number, (label_or_number,))
             sizes = [
                 part if isinstance(part, int) else arithmetic.algebra.symbol(("input", part), part) for part in parts
             ]
             total = arithmetic.add(*sizes)
-            yield arithmetic.algebra.symbol(("input", whole), whole) if total is None else total
+            yield arithmetic.algebra.symbol(("input", label_or_number), label_or_number) if total is None else total
 
 
 # --- inputs that are set: both files' operators read a constant -------------------------------------------------------
@@ -116,16 +116,16 @@ def without_set(one: Model, two: Model, values: Mapping[str, InputValue]) -> tup
         tensors[at] = tensors[at]._replace(dims=array.shape, stored=array.shape, payload=_held(array))
     inputs = tuple(at for at in main.inputs if at not in gone.values())
     signatures = tuple(
-        (key, index, _without(named, () if index else tuple(gone.values())), results)
-        for key, index, named, results in one.signatures
+        (key, index, _without(outputs_by_name, () if index else tuple(gone.values())), results)
+        for key, index, outputs_by_name, results in one.signatures
     )
     main = replace(main, tensors=tuple(tensors), inputs=inputs)
     model = replace(one, subgraphs=(main, *one.subgraphs[1:]), signatures=signatures)
     return model, {name: value for name, value in values.items() if name not in gone}
 
 
-def _without(named: tuple[tuple[str, int], ...], tensors: tuple[int, ...]) -> tuple[tuple[str, int], ...]:
-    return tuple((name, at) for name, at in named if at not in tensors)
+def _without(entries: tuple[tuple[str, int], ...], tensors: tuple[int, ...]) -> tuple[tuple[str, int], ...]:
+    return tuple((name, at) for name, at in entries if at not in tensors)
 
 
 def set_arrays(model: Model, values: Mapping[str, InputValue]) -> dict[int, Array]:
@@ -140,11 +140,11 @@ def set_arrays(model: Model, values: Mapping[str, InputValue]) -> dict[int, Arra
     return found
 
 
-def set_constant(constants: Constants, tensor: Tensor, array: Array) -> View:
+def set_constant(constants: Constants, tensor: Tensor, array: Array) -> ProofValue:
     """Return the constant that takes the place of an input."""
     axis = None if tensor.quantization is None else tensor.quantization.axis
     return constants.view(tensor.dtype, array.shape, _held(array), WIDTHS[tensor.dtype], tensor.name, axis)
 
 
 def _held(array: Array) -> Payload:
-    return held(array.astype(array.dtype.newbyteorder("<")).tobytes())
+    return stored_bytes(array.astype(array.dtype.newbyteorder("<")).tobytes())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.checker.files.tflite.records import Model, Operator, Subgraph
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
 
 BODY = "bodySubgraphIndex"
 Spot: TypeAlias = tuple[int, int]
@@ -37,16 +37,16 @@ class Reading(Protocol):
 
     def parameter(
         self, graph: Subgraph, owner: tuple[object, ...], place: int, same: Mapping[Spot, Spot] = ...
-    ) -> View:
+    ) -> ProofValue:
         """Return an input of a body."""
         ...
 
-    def run(self, index: int, given: Sequence[View], path: str) -> tuple[View, ...]:
+    def run(self, index: int, given: Sequence[ProofValue], path: str) -> tuple[ProofValue, ...]:
         """Read a subgraph."""
         ...
 
 
-def alike(reading: Reading, operator: Operator, operands: Sequence[View | None]) -> Mapping[Spot, Spot]:
+def alike(reading: Reading, operator: Operator, operands: Sequence[ProofValue | None]) -> Mapping[Spot, Spot]:
     """Return, for each size of a loop's state, the first size that always equals it; {} for other operators."""
     at = dict(operator.bodies).get(BODY, -1)
     if operator.name != "WHILE" or not 0 <= at < len(reading.model.subgraphs):
@@ -68,22 +68,22 @@ def _open(graph: Subgraph) -> list[Spot]:
     return [(at, axis) for at, each in enumerate(dims) for axis, size in enumerate(each or ()) if size is None]
 
 
-def _split(classes: Classes, views: Sequence[View | None]) -> dict[Spot, object]:
+def _split(classes: Classes, views: Sequence[ProofValue | None]) -> dict[Spot, object]:
     """Split classes of sizes that differ in these values."""
     found: dict[Spot, object] = {}
-    for spot, known in classes.items():
+    for spot, size_class in classes.items():
         view = views[spot[0]] if spot[0] < len(views) else None
         sizes = view.sizes if view is not None else None
-        found[spot] = spot if sizes is None or spot[1] >= len(sizes) else (known, sizes[spot[1]])
+        found[spot] = spot if sizes is None or spot[1] >= len(sizes) else (size_class, sizes[spot[1]])
     return found
 
 
 def _firsts(classes: Classes) -> Mapping[Spot, Spot]:
     first: dict[object, Spot] = {}
-    return {spot: first.setdefault(known, spot) for spot, known in classes.items()}
+    return {spot: first.setdefault(size_class, spot) for spot, size_class in classes.items()}
 
 
-def _turn(reading: Reading, at: int, same: Mapping[Spot, Spot]) -> Sequence[View | None]:
+def _turn(reading: Reading, at: int, same: Mapping[Spot, Spot]) -> Sequence[ProofValue | None]:
     """Return the state after one iteration with these equal sizes; () if the body can't be read."""
     table = TermTable(Algebra(), budget=reading.table.budget)
     scratch = replace(
@@ -95,5 +95,5 @@ def _turn(reading: Reading, at: int, same: Mapping[Spot, Spot]) -> Sequence[View
         results = scratch.run(at, given, "")
     except UnprovedError:
         return ()
-    reading.table.assumes.update(table.assumes)
+    reading.table.assumptions.update(table.assumptions)
     return results if len(results) == len(graph.outputs) == len(given) else ()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.checker.files.tflite.records import Operator, Quantization, Tensor
-    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.core.terms import ProofValue
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 _PAIR: Final = 2
@@ -69,7 +69,7 @@ def shared_name(call: Call) -> str | None:
     return _SHARED_NAMES["REAL"] if taken else None
 
 
-def quantized(quantization: Quantization | None, view: View | None) -> tuple[object, object] | None:
+def quantized(quantization: Quantization | None, view: ProofValue | None) -> tuple[object, object] | None:
     """Return the parameters, and the axis of the core that the scales follow, which a lift does not change."""
     if quantization is None:
         return None
@@ -119,7 +119,7 @@ def hybrid(tensors: Sequence[Tensor | None]) -> bool:
 # --- one spelling of options that mean the same -----------------------------------------------------------------------
 
 
-def canonical(operator: Operator, views: Sequence[View | None]) -> Operator:
+def canonical(operator: Operator, views: Sequence[ProofValue | None]) -> Operator:
     """Return an operator with canonical options: a positive axis, and RESIZE by the centers of elements.
 
     A nearest RESIZE by a power of 2 chooses the same elements by its old coordinates as by centers: floor(i / f) is
@@ -141,7 +141,7 @@ def canonical(operator: Operator, views: Sequence[View | None]) -> Operator:
     return operator._replace(key=(name, kind, newer, _CENTERS, *rest))
 
 
-def _counted_from_the_front(operator: Operator, views: Sequence[View | None]) -> Operator:
+def _counted_from_the_front(operator: Operator, views: Sequence[ProofValue | None]) -> Operator:
     """Return an operator with its negative axis as a positive one: kernels add the rank."""
     axis, data = operator.options.get("axis"), views[0] if views else None
     if not isinstance(axis, int) or axis >= 0 or data is None or data.sizes is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphfix.checker.proof.core.terms import View
+from graphfix.checker.proof.core.terms import ProofValue
 from graphfix.checker.proof.neutral import broadcast, neutral_elements
 from graphfix.checker.proof.tflite.kernels import kernel_choice
 from graphfix.checker.proof.tflite.kernels.unit_constants import dropped_rank
@@ -26,7 +26,7 @@ _COMMUTATIVE: Final = frozenset("ADD MUL MAXIMUM MINIMUM LOGICAL_AND LOGICAL_OR 
 _EXACT: Final = frozenset({*_WHOLE, "bool", "int8", "uint8", "int16", "uint16", "uint32"})
 
 
-def read(call: Call) -> View | None:
+def read(call: Call) -> ProofValue | None:
     """Return the result of an operator that reads its operands by maps; None if it reads them exactly."""
     given = [view for view in call.views if view is not None]
     key = signature(call)
@@ -47,18 +47,18 @@ def read(call: Call) -> View | None:
     return result
 
 
-def _in_place(call: Call, key: tuple[object, ...], view: View) -> View:
+def _in_place(call: Call, key: tuple[object, ...], view: ProofValue) -> ProofValue:
     """Return the result of an operator whose elements depend on their place among all, unit axes apart."""
     if view.axes is None or view.sizes is None:
         return call.table.result(("in place", *key, view), call.description, None)
     kept = [axis for axis, size in enumerate(view.sizes) if size != 1]
-    plain = View(view.core, tuple(view.axes[axis] for axis in kept), tuple(view.sizes[axis] for axis in kept))
+    plain = ProofValue(view.core, tuple(view.axes[axis] for axis in kept), tuple(view.sizes[axis] for axis in kept))
     result = call.table.result(("in place", *key, plain), call.description, plain.sizes)
     places = {axis: place for place, axis in enumerate(kept)}
-    return View(result.core, tuple(places.get(axis) for axis in range(len(view.sizes))), view.sizes)
+    return ProofValue(result.core, tuple(places.get(axis) for axis in range(len(view.sizes))), view.sizes)
 
 
-def _in_order(call: Call, key: tuple[object, ...], views: Sequence[View]) -> Sequence[View]:
+def _in_order(call: Call, key: tuple[object, ...], views: Sequence[ProofValue]) -> Sequence[ProofValue]:
     """Return the operands of a commutative operator in the order in which the same operands were read first.
 
     Floats keep their order, since kernels return the bits of one operand for two NaNs. Quantized integers keep it too.
@@ -74,14 +74,14 @@ def _in_order(call: Call, key: tuple[object, ...], views: Sequence[View]) -> Seq
     return views if one.core is first else (two, one)
 
 
-def _enter_whole(call: Call, result: View) -> None:
+def _enter_whole(call: Call, result: ProofValue) -> None:
     """Record the whole number that a CAST converts to a float: a RANGE may count to it."""
     content = call.content(0) if call.operator.name == "CAST" and call.result.dtype == "float32" else None
     if content is not None and len(content) == 1 and result.sizes == () and call.result.quantization is None:
         result.core.content = content
 
 
-def _broadcast(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:
+def _broadcast(call: Call, key: tuple[object, ...], views: Sequence[ProofValue]) -> ProofValue | None:
     """Return the term of an element-wise operator, or of one with a rule of its own; None for other operators."""
     name = call.operator.name
     if name in EACH:
@@ -92,7 +92,7 @@ def _broadcast(call: Call, key: tuple[object, ...], views: Sequence[View]) -> Vi
     return mapped[1](call, key, views) if mapped is not None and len(views) == mapped[0] else None
 
 
-def beside_neutral(call: Call) -> View | None:
+def beside_neutral(call: Call) -> ProofValue | None:
     """Return the other operand, stretched, for a product with ones or a sum with zeros; else None."""
     tensors = [tensor for tensor in (*call.inputs, call.result) if tensor is not None]
     if len(call.views) != _PAIR or call.integer("fusedActivationFunction") or {each.dtype for each in tensors} - _WHOLE:
@@ -103,5 +103,5 @@ def beside_neutral(call: Call) -> View | None:
     return (
         None
         if one is None or two is None
-        else neutral_elements.beside(call.table.algebra, call.operator.name, one, two)
+        else neutral_elements.neutral_result(call.table.algebra, call.operator.name, one, two)
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.tflite.records import Operator, Tensor
     from graphfix.checker.proof.core.sizes import Sizes
-    from graphfix.checker.proof.core.terms import TermTable, View
+    from graphfix.checker.proof.core.terms import ProofValue, TermTable
     from graphfix.checker.proof.tflite.kernels.lookup_tables import Chain
 
 LARGEST: Mapping[str, int] = MappingProxyType({"int32": (1 << 31) - 1, "int64": (1 << 63) - 1})
@@ -27,14 +27,14 @@ class Call:
 
     table: TermTable
     operator: Operator
-    views: Sequence[View | None]
+    views: Sequence[ProofValue | None]
     inputs: Sequence[Tensor | None]
     result: Tensor
     description: str
     chain: Chain | None = None
     """The chain of operators that XNNPACK may replace by a lookup table, and the operator's place in it."""
 
-    def operand(self, index: int) -> View | None:
+    def operand(self, index: int) -> ProofValue | None:
         """Return an operand; None if it is missing."""
         return self.views[index] if index < len(self.views) else None
 
@@ -75,13 +75,13 @@ class Call:
         value = self.option(name)
         return value if isinstance(value, int) else 0
 
-    def result_sizes(self, terms: Sizes, *, scalar: bool = False) -> View | None:
+    def result_sizes(self, terms: Sizes, *, scalar: bool = False) -> ProofValue | None:
         """Return sizes as integers of the result's type. For int32 the proof assumes that they fit."""
         if self.result.dtype == "int32" and not all(isinstance(term, int) for term in terms):
-            self.table.assumes["sizes are below 2**31"] = None
+            self.table.assumptions["sizes are below 2**31"] = None
         return self.result_integers(terms, scalar=scalar)
 
-    def result_integers(self, terms: Sizes, *, scalar: bool = False) -> View | None:
+    def result_integers(self, terms: Sizes, *, scalar: bool = False) -> ProofValue | None:
         """Return integers as a value of the result's type; None if the type or a number does not allow it."""
         largest = LARGEST.get(self.result.dtype)
         if self.result.quantization is not None or largest is None or len(terms) > MOST_ELEMENTS:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from graphfix.checker.files.tflite.records import WIDTHS
 from graphfix.checker.proof.core.result import STORED_SHAPES, UnprovedError
 from graphfix.checker.proof.core.sizes import all_known
-from graphfix.checker.proof.core.terms import View, whole
+from graphfix.checker.proof.core.terms import ProofValue, value_of
 from graphfix.checker.proof.tflite.closed_world.new_forms import NARROWEST
 from graphfix.checker.proof.tflite.definitions.matched_decompositions import CONCERNED, Definitions
 from graphfix.checker.proof.tflite.definitions.sequence_lstm import has_own_state
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _DEEPEST = 64
 
 
-def _read_as(tensor: Tensor, view: View | None) -> tuple[object, ...]:
+def _read_as(tensor: Tensor, view: ProofValue | None) -> tuple[object, ...]:
     """Return the part of a key for an operand of an operator without a rule, besides the operand's elements.
 
     Recurrent operators write into an operand that is a variable, and refuse any other tensor there.
@@ -50,7 +50,7 @@ def _read_as(tensor: Tensor, view: View | None) -> tuple[object, ...]:
     return tensor.dtype, tensor.variable, quantized(tensor.quantization, view)
 
 
-def _check_results(graph: Subgraph, operator: Operator, values: Mapping[int, View], description: str) -> None:
+def _check_results(graph: Subgraph, operator: Operator, values: Mapping[int, ProofValue], description: str) -> None:
     """Raise UnprovedError unless one operator alone writes each result, and the result is no constant or variable.
 
     Kernels write to the memory of a result in any case, and kernel sets differ in what other operators then read there.
@@ -70,7 +70,7 @@ class Reading:
     table: TermTable
     constants: Constants
     model: Model
-    known: Known
+    inventory: Known
     first: bool
     effects: list[tuple[Core, Place]] = field(default_factory=list)
     occurrences: dict[object, int] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Reading:
         count = self.occurrences[key] = self.occurrences.get(key, -1) + 1
         return count
 
-    def run(self, index: int, given: Sequence[View], path: str) -> tuple[View, ...]:
+    def run(self, index: int, given: Sequence[ProofValue], path: str) -> tuple[ProofValue, ...]:
         """Read a subgraph with these values as its inputs; return its outputs. Raises UnprovedError."""
         if not 0 <= index < len(self.model.subgraphs) or self.depth > _DEEPEST:
             raise UnprovedError(f"there is no subgraph {index}, or it calls itself")
@@ -101,7 +101,7 @@ class Reading:
             raise UnprovedError(f"subgraph {index} has {len(graph.inputs)} inputs and is given {len(given)}")
         if self.depth:
             self.table.budget.read(len(graph.operators), path or f"subgraph {index}")
-        values: dict[int, View] = dict(zip(graph.inputs, given, strict=True))
+        values: dict[int, ProofValue] = dict(zip(graph.inputs, given, strict=True))
         self.depth += 1
         for place, operator in enumerate(graph.operators):
             views = [self.value(graph, index, tensor, values) for tensor in operator.inputs]
@@ -117,7 +117,7 @@ class Reading:
         outputs = [self.value(graph, index, tensor, values) for tensor in graph.outputs]
         return tuple(view for view in outputs if view is not None)
 
-    def value(self, graph: Subgraph, index: int, at: int, values: dict[int, View]) -> View | None:
+    def value(self, graph: Subgraph, index: int, at: int, values: dict[int, ProofValue]) -> ProofValue | None:
         """Return a tensor's value: computed, a constant, or a variable."""
         if at < 0:
             return None
@@ -132,27 +132,27 @@ class Reading:
             values[at] = self._empty(tensor)
         return values[at]
 
-    def _variable(self, tensor: Tensor, index: int, at: int) -> View:
+    def _variable(self, tensor: Tensor, index: int, at: int) -> ProofValue:
         """Return the present value of a variable, which changes with each operator that may write to one."""
         kind = (tensor.dtype, tensor.dims, tensor.stored, tensor.quantization)
         key = ("variable", index, at, kind, len(self.effects))
-        core, new = self.table.core(key, f"variable {tensor.name!r}", counted=False)
+        core, new = self.table.find_or_create_core(key, f"variable {tensor.name!r}", counted=False)
         if new:
             core.sizes = self.table.named_sizes(core, tensor.dims)
-        return whole(core)
+        return value_of(core)
 
-    def _empty(self, tensor: Tensor) -> View:
+    def _empty(self, tensor: Tensor) -> ProofValue:
         """Return a constant without elements. Raises UnprovedError for another tensor that nothing makes."""
         if 0 not in tensor.stored:
             raise UnprovedError(f"the tensor {tensor.name!r} is read before any operator produces it; check the model")
-        self.known.lacks(tensor, first=self.first)
+        self.inventory.lacks(tensor, first=self.first)
         return self.table.empty(tensor.dtype, tensor.stored)
 
-    def _constant(self, tensor: Tensor) -> View:
+    def _constant(self, tensor: Tensor) -> ProofValue:
         if tensor.payload is None:
             raise UnprovedError(f"the constant {tensor.name!r} is in another file, which is not read")
         if tensor.odd:
-            return self.constants.odd((tensor.dtype, tensor.odd), tensor.stored, tensor.payload, tensor.name)
+            return self.constants.as_stored((tensor.dtype, tensor.odd), tensor.stored, tensor.payload, tensor.name)
         axis = None if tensor.quantization is None else tensor.quantization.axis
         width = WIDTHS.get(tensor.dtype, 0)
         return self.constants.view(tensor.dtype, tensor.stored, tensor.payload, width, tensor.name, axis)
@@ -160,8 +160,8 @@ class Reading:
     # --- operators --------------------------------------------------------------------------------------------
 
     def _operator(
-        self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str, path: str
-    ) -> list[View]:
+        self, graph: Subgraph, operator: Operator, views: Sequence[ProofValue | None], description: str, path: str
+    ) -> list[ProofValue]:
         always = always_taken(operator, views)
         if always is not None:
             return branch_taken(self, operator, views, always, f"{path}/{description}")
@@ -173,8 +173,8 @@ class Reading:
         return [self.definitions.see(self.constants, call, results[0], (self.model, graph), first=self.first)]
 
     def _results(
-        self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str, path: str
-    ) -> list[View]:
+        self, graph: Subgraph, operator: Operator, views: Sequence[ProofValue | None], description: str, path: str
+    ) -> list[ProofValue]:
         operator, views = without_empty(graph, operator, views)
         bodies = self.bodies(operator, views, f"{path}/{description}")
         one = self._view_or_term(graph, operator, views, description) if bodies is None else None
@@ -184,7 +184,7 @@ class Reading:
         if operator.name in ("SPLIT", "SPLIT_V"):
             parts = all_known([split_part(call, len(calls), place) for place, call in enumerate(calls)])
             if parts:
-                self.known.reads(graph, operator, calls, parts, first=self.first)
+                self.inventory.reads(graph, operator, calls, parts, first=self.first)
                 return list(parts)
         parameters = tuple(
             None if at < 0 else _read_as(graph.tensors[at], view)
@@ -205,21 +205,21 @@ class Reading:
         )
         results = []
         for index, call in enumerate(calls):
-            core, new = self.table.core((*key, index), description)
+            core, new = self.table.find_or_create_core((*key, index), description)
             if new:
                 core.sizes = self.table.named_sizes(core, refined(call, call.result.dims))
                 self._stored()
-            results.append(whole(core))
-            self.known.ranks(call, results[-1], first=self.first)
+            results.append(value_of(core))
+            self.inventory.ranks(call, results[-1], first=self.first)
         for view in results[:1]:
-            self.known.keeps(graph, operator, view.core, first=self.first)
+            self.inventory.keeps(graph, operator, view.core, first=self.first)
         if stateful is not None or not results:  # an operator without results is executed all the same
-            core, _ = self.table.core((*key, "effect"), description)
+            core, _ = self.table.find_or_create_core((*key, "effect"), description)
             self.effects.append((core, self.table.algebra.place))
         return results
 
     def _call(
-        self, graph: Subgraph, operator: Operator, views: Sequence[View | None], result: int, description: str
+        self, graph: Subgraph, operator: Operator, views: Sequence[ProofValue | None], result: int, description: str
     ) -> Call:
         inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
         chain = self.chains[id(graph)].get(result)
@@ -227,7 +227,7 @@ class Reading:
 
     def _stored(self) -> None:
         if self.first:
-            self.table.assumes[STORED_SHAPES] = None
+            self.table.assumptions[STORED_SHAPES] = None
 
     def _stateful(self, graph: Subgraph, operator: Operator) -> int | None:
         """Return the number of effects before an operator whose result depends on them; None for other operators."""
@@ -240,7 +240,7 @@ class Reading:
             return len(self.effects)
         return None
 
-    def bodies(self, operator: Operator, views: Sequence[View | None], place: str) -> tuple[object, ...] | None:
+    def bodies(self, operator: Operator, views: Sequence[ProofValue | None], place: str) -> tuple[object, ...] | None:
         """Read the subgraphs that an operator runs: branches on its operands, others on new values.
 
         The result has their numbers too, since LiteRT runs the subgraph of a CALL_ONCE once, but a copy of it again.
@@ -267,7 +267,7 @@ class Reading:
             found.append((key, at, *names, self.body(at, own, (owner, occurrence, key), path_of(place, key))))
         return tuple(found)
 
-    def body(self, at: int, given: Sequence[View], place: object, path: str) -> tuple[View, ...]:
+    def body(self, at: int, given: Sequence[ProofValue], place: object, path: str) -> tuple[ProofValue, ...]:
         """Read a body. `place` identifies, in both files alike, when the body runs."""
         algebra = self.table.algebra
         around, algebra.place = algebra.place, (*algebra.place, place)
@@ -277,11 +277,11 @@ class Reading:
 
     def parameter(
         self, graph: Subgraph, owner: tuple[object, ...], place: int, same: Mapping[Spot, Spot] = MappingProxyType({})
-    ) -> View:
+    ) -> ProofValue:
         """Return an input of a body in any iteration. `same` maps a size to the earlier size that it equals."""
         tensor = graph.tensors[graph.inputs[place]]
         key = ("parameter", owner, place, tensor.dtype)
-        core, new = self.table.core(key, f"input {place} of a body", counted=False)
+        core, new = self.table.find_or_create_core(key, f"input {place} of a body", counted=False)
         if new:
             core.sizes = self.table.named_sizes(core, tensor.dims)
             firsts = [same.get((place, axis), (place, axis)) for axis in range(len(core.sizes or ()))]
@@ -289,11 +289,11 @@ class Reading:
             if core.sizes is not None:
                 core.sizes = tuple((sizes or ())[at] for sizes, (_, at) in zip(earlier, firsts, strict=True))
             self._stored()
-        return whole(core)
+        return value_of(core)
 
     def _view_or_term(
-        self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str
-    ) -> View | None:
+        self, graph: Subgraph, operator: Operator, views: Sequence[ProofValue | None], description: str
+    ) -> ProofValue | None:
         """Return the result of an operator with a rule; None if its operands are read exactly."""
         if len(operator.outputs) != 1 or self._stateful(graph, operator) is not None:
             return None
@@ -302,13 +302,13 @@ class Reading:
         if moved is None:
             moved = viewed(call) or unmoved(call)
         if moved is not None:
-            self.known.reads(graph, operator, [call], [moved], first=self.first)
+            self.inventory.reads(graph, operator, [call], [moved], first=self.first)
             return moved
         seen = read(call)
         if seen is not None:
-            self.known.ranks(call, seen, first=self.first)
+            self.inventory.ranks(call, seen, first=self.first)
             if shared_name(call) is not None:
-                self.known.reads(graph, operator, [call], [seen], first=self.first, computed=False)
+                self.inventory.reads(graph, operator, [call], [seen], first=self.first, computed=False)
             if seen.sizes is None or len(seen.sizes) > NARROWEST:
-                self.known.maps(call, seen.core, first=self.first)
+                self.inventory.maps(call, seen.core, first=self.first)
         return seen if seen is None else beside_neutral(call) or seen

@@ -29,11 +29,11 @@ def _packed_weights(call: Call, *, past: int) -> Results:
     dims, weights, biases = ranked(call, 0, SEQUENCE), ranked(call, 1, 2), ranked(call, 2, 1)
     batch, sequence, _ = dims or (UNKNOWN,) * SEQUENCE
     terms, sizes = call.terms, call.list("qkv_hidden_sizes")
-    whole = weights[1] if weights else biases[0] if biases else UNKNOWN
-    hidden = values = quotient(terms, whole, KINDS)
+    packed_size = weights[1] if weights else biases[0] if biases else UNKNOWN
+    hidden = values = quotient(terms, packed_size, KINDS)
     if sizes is not None:
-        known = len(sizes) == KINDS and min(sizes) > 0
-        hidden, _, values = sizes if known else (UNKNOWN,) * KINDS
+        are_known = len(sizes) == KINDS and min(sizes) > 0
+        hidden, _, values = sizes if are_known else (UNKNOWN,) * KINDS
     heads, alike = positive(call, "num_heads"), sizes is None or same(hidden, values)
     return (
         Shape((batch, sequence, values)),
@@ -192,8 +192,8 @@ def _sparse(call: Call) -> Results:
 def _packed_tokens(call: Call) -> Results:
     """PackedAttention: tokens [T,D] by weights [D,H+H+V]: [T,V]."""
     tokens, weights, sizes = ranked(call, 0, 2), ranked(call, 1, 2), call.list("qkv_hidden_sizes")
-    whole = quotient(call.terms, weights[1], KINDS) if weights else UNKNOWN
-    values = whole if sizes is None else sizes[2] if len(sizes) == KINDS and sizes[2] > 0 else UNKNOWN
+    packed_size = quotient(call.terms, weights[1], KINDS) if weights else UNKNOWN
+    values = packed_size if sizes is None else sizes[2] if len(sizes) == KINDS and sizes[2] > 0 else UNKNOWN
     return NOTHING if tokens is None else (Shape((tokens[0], values)),)
 
 
@@ -227,9 +227,9 @@ def _paged(call: Call) -> Results:
     return (Shape((query[0], UNKNOWN if narrow else hidden)), call.shape(3), call.shape(4))
 
 
-def _packed_head(call: Call, whole: Size, heads: Size, groups: Size) -> Size:
+def _packed_head(call: Call, packed_size: Size, heads: Size, groups: Size) -> Size:
     """Return the size of one head of query, key and value packed into [..,(N+2*kv)*head]."""
-    return quotient(call.terms, whole, total(call.terms, heads, call.terms.mul(groups, 2)))
+    return quotient(call.terms, packed_size, total(call.terms, heads, call.terms.mul(groups, 2)))
 
 
 def _score_type(types: Sequence[int], _: Attributes) -> int:

@@ -26,7 +26,7 @@ def _rows(call: Call) -> Size:
 def _length(call: Call, *attributes: str) -> int:
     """Return the number of elements of the first non-empty one of these attributes; 0 if there is none."""
     lists = [call.attributes.get(name) for name in attributes]
-    return next((len(held) for held in lists if isinstance(held, tuple) and held), 0)
+    return next((len(members) for members in lists if isinstance(members, tuple) and members), 0)
 
 
 def _targets(call: Call, attribute: str) -> Results:

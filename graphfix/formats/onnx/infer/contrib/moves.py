@@ -65,9 +65,9 @@ def _unfold_tensor(call: Call) -> Results:
     at = normalized_axes((call.number("dim", -1),), len(dims))
     if at is None or size < 1 or step < 1:
         return (unknowns(len(dims) + 1),)
-    whole = dims[at[0]]
-    fits = not isinstance(whole, int) or whole >= size
-    count = as_size(call.terms.floordiv(whole, step, step - size)) if fits else UNKNOWN
+    image = dims[at[0]]
+    fits = not isinstance(image, int) or image >= size
+    count = as_size(call.terms.floordiv(image, step, step - size)) if fits else UNKNOWN
     return (Shape((*with_size(dims, at[0], count).dims, size)),)
 
 
@@ -88,13 +88,13 @@ def _gather_block_quantized(call: Call) -> Results:
     at = None if data is None else normalized_axes((call.number("gather_axis", 0),), len(data))
     if not data or indices is None or at is None:
         return NOTHING
-    whole = (*data[: at[0]], *indices, *data[at[0] + 1 :])
+    gathered = (*data[: at[0]], *indices, *data[at[0] + 1 :])
     code, bits = call.dtype(0), call.number("bits", 4)
     if code and code != TensorProto.UINT8:
-        return (Shape(whole),)
+        return (Shape(gathered),)
     if not code or at[0] == len(data) - 1 or bits not in (2, 4, 8):
-        return (unknowns(len(whole)),)
-    return (with_size(whole, len(whole) - 1, product(call.terms, data[-1], BYTE // bits)),)
+        return (unknowns(len(gathered)),)
+    return (with_size(gathered, len(gathered) - 1, product(call.terms, data[-1], BYTE // bits)),)
 
 
 def _gather_packed(call: Call) -> Results:

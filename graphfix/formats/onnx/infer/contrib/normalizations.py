@@ -29,8 +29,8 @@ def _skip(call: Call) -> Results:
 
 def _simplified(call: Call) -> Results:
     """SimplifiedLayerNormalization: as LayerNormalization, without the result that is the mean."""
-    whole, *kept = normalization(call) or (None,)
-    return (whole, *kept[1:])
+    result, *kept = normalization(call) or (None,)
+    return (result, *kept[1:])
 
 
 def _embedded(call: Call) -> Results:
@@ -41,8 +41,8 @@ def _embedded(call: Call) -> Results:
     words, table = ranked(call, 0, GRID), ranked(call, 2, GRID)
     if words is None or table is None:
         return NOTHING
-    whole = Shape((*words, table[1]))
-    return (whole, Shape(words[:1]), whole)
+    embedded = Shape((*words, table[1]))
+    return (embedded, Shape(words[:1]), embedded)
 
 
 def _pre_mix(call: Call) -> Results:

@@ -77,8 +77,14 @@ def _columns_of_shape(call: Call) -> Results:
     dims, packed = call.dims(0), call.content(2)
     if not dims:
         return NOTHING
-    known = packed.axes if packed is not None else None
-    return (with_size(dims, len(dims) - 1, known[1] if known is not None and len(known) == MATRIX else UNKNOWN),)
+    packed_shape = packed.axes if packed is not None else None
+    return (
+        with_size(
+            dims,
+            len(dims) - 1,
+            packed_shape[1] if packed_shape is not None and len(packed_shape) == MATRIX else UNKNOWN,
+        ),
+    )
 
 
 def _rows_of_weight(call: Call) -> Results:
@@ -126,8 +132,8 @@ def _quantized_type(types: Sequence[int], _: Attributes) -> int:
 
 def _integer_type(types: Sequence[int], _: Attributes) -> int:
     """MatMulInteger16: uint32 if both factors are unsigned."""
-    known: Mapping[int, int] = {TensorProto.INT16: TensorProto.INT32, TensorProto.UINT16: TensorProto.UINT32}
-    codes = {known.get(code, 0) for code in types[:2]}
+    wide_types: Mapping[int, int] = {TensorProto.INT16: TensorProto.INT32, TensorProto.UINT16: TensorProto.UINT32}
+    codes = {wide_types.get(code, 0) for code in types[:2]}
     return codes.pop() if len(codes) == 1 else 0
 
 

@@ -61,8 +61,8 @@ def _verified(call: Call) -> Results:
     rows, states, norm = ranked(call, 0, 2), call.dims(1), ranked(call, 8, 1)
     count, width = rows[0] if rows else UNKNOWN, norm[0] if norm else UNKNOWN
     channels = states[1] if states is not None and len(states) > 1 else UNKNOWN
-    whole = Shape((count, width))
-    return (whole, call.shape(1), call.shape(2), Shape((count, channels)), whole)
+    weight_shape = Shape((count, width))
+    return (weight_shape, call.shape(1), call.shape(2), Shape((count, channels)), weight_shape)
 
 
 OPERATORS: Mapping[tuple[str, str], Operator] = {

@@ -164,10 +164,10 @@ def _bounds_of_extreme(choose: Callable[[Iterable[int]], int]) -> BoundsRule:
     """Return the rule of Min or Max: the extreme of the least elements, and that of the largest ones."""
 
     def rule(_: Node, given: Given, __: int) -> Bounds | None:
-        known = [each for each in given if each is not None]
-        if len(known) < len(given):
+        known_bounds = [each for each in given if each is not None]
+        if len(known_bounds) < len(given):
             return None
-        return choose(low for low, _ in known), choose(high for _, high in known)
+        return choose(low for low, _ in known_bounds), choose(high for _, high in known_bounds)
 
     return rule
 

@@ -38,9 +38,9 @@ def attention(call: Call) -> Results:
         past = ranked(call, 4, HEADS)
         length = total(terms, past[2], length) if past else UNKNOWN
     sequence = query[1] if merged else query[2]
-    whole = (query[0], sequence, product(terms, queries, value_head))
+    result = (query[0], sequence, product(terms, queries, value_head))
     return (
-        Shape(whole if merged else (*query[:3], value_head)),
+        Shape(result if merged else (*query[:3], value_head)),
         Shape((query[0], groups, length, head)),
         Shape((query[0], groups, length, value_head)),
         Shape((query[0], queries, sequence, length)),

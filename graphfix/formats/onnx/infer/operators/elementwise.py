@@ -93,12 +93,12 @@ def unidirectional(call: Call) -> Results:
     if row is None or target is None:
         return NOTHING
     others = [shape for operand in row.taking_part(len(call.inputs)) if (shape := call.shape(operand.index))]
-    whole = shapes.broadcast(target, *others)
-    if whole == target:
+    result = shapes.broadcast(target, *others)
+    if result == target:
         return (target,)
-    if target.axes is None or whole.axes is None or len(whole.axes) != len(target.axes):
+    if target.axes is None or result.axes is None or len(result.axes) != len(target.axes):
         return NOTHING
-    pairs = zip(target.axes, whole.axes, strict=True)
+    pairs = zip(target.axes, result.axes, strict=True)
     return (Shape(tuple([size if same(size, wide) or never_one(size) else UNKNOWN for size, wide in pairs])),)
 
 

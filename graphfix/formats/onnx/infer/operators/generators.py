@@ -108,7 +108,7 @@ def integer_range(call: Call) -> Results:
         return (unknowns(1),)
     given = range(3 if call.has(2) else 2)
     floats = all(call.dtype(index) == TensorProto.FLOAT for index in given)
-    most = EXACT if all(map(call.whole, given)) else FLOAT_EXACT if floats and abs(step) == 1 else 0
+    most = EXACT if all(map(call.is_integer, given)) else FLOAT_EXACT if floats and abs(step) == 1 else 0
     if any(isinstance(bound, int) and abs(bound) > most for bound in (start, limit, step)):
         return (unknowns(1),)
     if most == FLOAT_EXACT and not (isinstance(start, int) and isinstance(limit, int)):

@@ -45,13 +45,13 @@ def gather(call: Call) -> Results:
 
 
 def _gathered_elements(call: Call, _: str) -> Elements | None:
-    held, indices = operand(call, 0), operand(call, 1)
+    elements, indices = operand(call, 0), operand(call, 1)
     axis = call.number("axis", 0)
-    if held is None or indices is None or not -len(held.shape) <= axis < len(held.shape):
+    if elements is None or indices is None or not -len(elements.shape) <= axis < len(elements.shape):
         return None
-    length = held.shape[axis]
+    length = elements.shape[axis]
     places = [at for at in indices.elements if isinstance(at, int) and -length <= at < length]
-    return held.take(axis, places).elements if len(places) == len(indices.elements) else None
+    return elements.take(axis, places).elements if len(places) == len(indices.elements) else None
 
 
 def gather_nd(call: Call) -> Results:

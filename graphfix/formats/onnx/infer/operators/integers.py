@@ -52,11 +52,11 @@ class Tensor:
         strides = _strides(self.shape)
         return self._walk([self.shape[axis] for axis in order], [strides[axis] for axis in order])
 
-    def stretched(self, whole: Sequence[int]) -> Elements:
+    def stretched(self, shape: Sequence[int]) -> Elements:
         """Return the elements of the tensor broadcast to a shape."""
-        missing = len(whole) - len(self.shape)
+        missing = len(shape) - len(self.shape)
         pairs = zip(self.shape, _strides(self.shape), strict=True)
-        return self._walk(whole, [0] * missing + [0 if size == 1 else stride for size, stride in pairs])
+        return self._walk(shape, [0] * missing + [0 if size == 1 else stride for size, stride in pairs])
 
     def _walk(self, sizes: Sequence[int], strides: Sequence[int]) -> Elements:
         if 0 in sizes:
@@ -97,13 +97,13 @@ def columns(call: Call, count: int) -> list[tuple[Size, ...]] | None:
     """Return the operands' elements for each element of the broadcast result; None if they are not known."""
     if len(call.inputs) != count:
         return None
-    operands = [held for index in range(count) if (held := operand(call, index)) is not None]
+    operands = [elements for index in range(count) if (elements := operand(call, index)) is not None]
     if len(operands) < count:
         return None
-    whole = broadcast(*[Shape(held.shape) for held in operands]).numbers
-    if prod(whole) > LIMIT:
+    result_sizes = broadcast(*[Shape(held.shape) for held in operands]).numbers
+    if prod(result_sizes) > LIMIT:
         return None
-    return list(zip(*[held.stretched(whole) for held in operands], strict=True))
+    return list(zip(*[held.stretched(result_sizes) for held in operands], strict=True))
 
 
 def same_elements(call: Call, _: str) -> Elements | None:
@@ -134,10 +134,10 @@ A rule may return more than the element type holds. Such results wrap: `constant
 
 def union(parts: Sequence[Bounds | None]) -> Bounds | None:
     """Return the bounds of elements that come from any of these parts; None if the bounds of one part are not known."""
-    known = [part for part in parts if part is not None]
-    if not known or len(known) < len(parts):
+    known_parts = [part for part in parts if part is not None]
+    if not known_parts or len(known_parts) < len(parts):
         return None
-    return min(low for low, _ in known), max(high for _, high in known)
+    return min(low for low, _ in known_parts), max(high for _, high in known_parts)
 
 
 def bounds_of_first(_: Node, given: Given, __: int) -> Bounds | None:

@@ -40,13 +40,13 @@ def concat(call: Call) -> Results:
     first = next((dims for dims in every if dims is not None), None)
     if first is None:
         return NOTHING
-    known = [dims for dims in every if dims is not None]
+    known_dims = [dims for dims in every if dims is not None]
     at = normalized_axes((call.number("axis", 1),), len(first))
-    if at is None or any(len(dims) != len(first) for dims in known):
+    if at is None or any(len(dims) != len(first) for dims in known_dims):
         return NOTHING
-    filled = next((dims for dims in known if all(isinstance(size, int) and size > 0 for size in dims)), None)
-    sizes = list(filled or [_common_size(column, len(every)) for column in zip(*known, strict=True)])
-    parts = [dims[at[0]] for dims in known]
+    filled = next((dims for dims in known_dims if all(isinstance(size, int) and size > 0 for size in dims)), None)
+    sizes = list(filled or [_common_size(column, len(every)) for column in zip(*known_dims, strict=True)])
+    parts = [dims[at[0]] for dims in known_dims]
     # operands that differ elsewhere, one of which may have no elements, are not all counted
     alike = not any(size == UNKNOWN for axis, size in enumerate(sizes) if axis != at[0])
     counted = len(parts) == len(every) and (alike or all(isinstance(size, int) for size in parts))
@@ -104,10 +104,10 @@ def expand(call: Call) -> Results:
 
 def _expanded_elements(call: Call, result: str) -> Elements | None:
     """Return the elements of an Expand, by the shape of its result."""
-    held, dims = operand(call, 0), call.scope.types[result].shape
-    if held is None or not dims.static or prod(dims.numbers) > LIMIT:
+    elements, dims = operand(call, 0), call.scope.types[result].shape
+    if elements is None or not dims.static or prod(dims.numbers) > LIMIT:
         return None
-    return held.stretched(dims.numbers)
+    return elements.stretched(dims.numbers)
 
 
 def tile(call: Call) -> Results:
@@ -123,16 +123,16 @@ def tile(call: Call) -> Results:
 
 
 def _tiled_elements(call: Call, _: str) -> Elements | None:
-    held, repeats = operand(call, 0), call.ints(1, "")
-    if held is None or repeats is None or len(repeats) != len(held.shape) or min(repeats, default=0) < 0:
+    elements, repeats = operand(call, 0), call.ints(1, "")
+    if elements is None or repeats is None or len(repeats) != len(elements.shape) or min(repeats, default=0) < 0:
         return None
-    if len(held.elements) * prod(repeats) > LIMIT:
+    if len(elements.elements) * prod(repeats) > LIMIT:
         return None
-    if not held.elements or 0 in repeats:
+    if not elements.elements or 0 in repeats:
         return ()
     for axis, times in enumerate(repeats):
-        held = held.take(axis, list(range(held.shape[axis])) * times)
-    return held.elements
+        elements = elements.take(axis, list(range(elements.shape[axis])) * times)
+    return elements.elements
 
 
 SHAPES: Mapping[str, Rule] = {"Concat": concat, "Expand": expand, "Tile": tile}

@@ -68,8 +68,8 @@ def einsum(call: Call) -> Results:
     sizes: dict[str, list[Size]] = {}
     for index, term in enumerate(terms.split(",")):
         dims = call.dims(index)
-        known = dims if dims is not None and len(dims) == len(term) else (UNKNOWN,) * len(term)
-        for letter, size in zip(term, known, strict=True):
+        term_sizes = dims if dims is not None and len(dims) == len(term) else (UNKNOWN,) * len(term)
+        for letter, size in zip(term, term_sizes, strict=True):
             sizes.setdefault(letter, []).append(size)
     return (Shape(tuple([_common_size(sizes.get(letter, [])) for letter in result])),)
 

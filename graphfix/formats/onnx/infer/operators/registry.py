@@ -60,9 +60,9 @@ SHAPES_ALONE = frozenset(
 
 def shape_rule(domain: str, op: str, row: Row | None) -> Rule | None:
     """Return the shape rule of an operator: by its name, else by its row's style; None if there is no rule."""
-    named = SHAPES.get((domain, op))
-    if named is not None:
-        return named
+    rule = SHAPES.get((domain, op))
+    if rule is not None:
+        return rule
     added = contrib.find(domain, op)
     return added.shapes if added is not None else BY_STYLE.get(row.style) if row is not None else None
 

@@ -50,8 +50,8 @@ def squeeze(call: Call) -> Results:
         # several may name one axis twice
         return (unknowns(len(dims) - 1),) if dims and call.length(1) == 1 else NOTHING
     if not axes:
-        known = all(size == 1 or never_one(size) for size in dims)
-        return (Shape(tuple([size for size in dims if size != 1])),) if known else NOTHING
+        is_determined = all(size == 1 or never_one(size) for size in dims)
+        return (Shape(tuple([size for size in dims if size != 1])),) if is_determined else NOTHING
     gone = {axis % len(dims) for axis in axes if -len(dims) <= axis < len(dims)}
     if len(gone) < len(axes):
         return NOTHING
@@ -128,13 +128,13 @@ def transpose(call: Call) -> Results:
 
 
 def _transposed_elements(call: Call, _: str) -> Elements | None:
-    held, order = operand(call, 0), call.list("perm")
-    if held is None:
+    elements, order = operand(call, 0), call.list("perm")
+    if elements is None:
         return None
-    axes = range(len(held.shape))
+    axes = range(len(elements.shape))
     if order is not None and sorted(order) != list(axes):
         return None
-    return held.transposed(axes[::-1] if order is None else order)
+    return elements.transposed(axes[::-1] if order is None else order)
 
 
 def depth_to_space(call: Call) -> Results:

@@ -23,9 +23,9 @@ Tensors: TypeAlias = tuple[Shape, ...]
 
 def follow(call: Call, result: str) -> None:
     """Record the shapes in the sequence that an operator of FOLLOW returns."""
-    held = FOLLOW[call.op](call)
-    if held is not None and len(held) <= MOST:
-        call.scope.sequences[result] = held
+    tensors = FOLLOW[call.op](call)
+    if tensors is not None and len(tensors) <= MOST:
+        call.scope.sequences[result] = tensors
 
 
 def _tensors(call: Call, index: int) -> Tensors | None:
@@ -53,34 +53,34 @@ def _split(call: Call) -> Tensors | None:
     return tuple([with_size(dims, at[0], size) for size in sizes])
 
 
-def _sizes(call: Call, whole: Size) -> Sequence[int] | None:
+def _sizes(call: Call, total: Size) -> Sequence[int] | None:
     if not call.has(1):
-        return [1] * whole if isinstance(whole, int) and whole <= MOST else None
+        return [1] * total if isinstance(total, int) and total <= MOST else None
     sizes = call.scope.ints(call.inputs[1])
     if sizes is None or min(sizes, default=0) < 0:
         return None
     if call.dims(1) != ():
         return sizes
     (size,) = sizes
-    if not isinstance(whole, int) or not size or whole > MOST * size:
+    if not isinstance(total, int) or not size or total > MOST * size:
         return None
-    return [size] * (whole // size) + [whole % size] * (whole % size > 0)
+    return [size] * (total // size) + [total % size] * (total % size > 0)
 
 
 def _inserted(call: Call) -> Tensors | None:
     """Insert a tensor in front of a position; without a position, or at one past the last, append the tensor."""
-    held, shape = _tensors(call, 0), call.shape(1)
-    if held is None or shape is None:
+    tensors, shape = _tensors(call, 0), call.shape(1)
+    if tensors is None or shape is None:
         return None
-    behind = not call.has(2) or call.scalar(2) == len(held)
-    at = len(held) if behind else _position(call, 2, len(held))
-    return None if at is None else (*held[:at], shape, *held[at:])
+    behind = not call.has(2) or call.scalar(2) == len(tensors)
+    at = len(tensors) if behind else _position(call, 2, len(tensors))
+    return None if at is None else (*tensors[:at], shape, *tensors[at:])
 
 
 def _erased(call: Call) -> Tensors | None:
-    held = _tensors(call, 0)
-    at = None if held is None else _position(call, 1, len(held)) if call.has(1) else len(held) - 1
-    return None if held is None or at is None or at < 0 else (*held[:at], *held[at + 1 :])
+    tensors = _tensors(call, 0)
+    at = None if tensors is None else _position(call, 1, len(tensors)) if call.has(1) else len(tensors) - 1
+    return None if tensors is None or at is None or at < 0 else (*tensors[:at], *tensors[at + 1 :])
 
 
 def _position(call: Call, index: int, count: int) -> int | None:
@@ -100,17 +100,17 @@ FOLLOW: Mapping[str, Callable[[Call], Tensors | None]] = {
 
 def sequence_at(call: Call) -> Results:
     """SequenceAt: the tensor at this position."""
-    held = _tensors(call, 0)
-    at = None if held is None else _position(call, 1, len(held))
-    return NOTHING if held is None or at is None else (held[at],)
+    tensors = _tensors(call, 0)
+    at = None if tensors is None else _position(call, 1, len(tensors))
+    return NOTHING if tensors is None or at is None else (tensors[at],)
 
 
 def concat_from_sequence(call: Call) -> Results:
     """ConcatFromSequence: add the sizes along the axis, or stack along a new axis; the other sizes are equal."""
-    held, new = _tensors(call, 0), call.flag("new_axis", 0)
-    if not held or new is None or any(shape.axes is None for shape in held):
+    tensors, new = _tensors(call, 0), call.flag("new_axis", 0)
+    if not tensors or new is None or any(shape.axes is None for shape in tensors):
         return NOTHING
-    every = [shape.dims for shape in held]
+    every = [shape.dims for shape in tensors]
     rank = len(every[0])
     at = normalized_axes((call.number("axis", 0),), rank + new)
     if at is None or any(len(dims) != rank for dims in every):
@@ -118,7 +118,7 @@ def concat_from_sequence(call: Call) -> Results:
     columns = list(zip(*every, strict=True))
     sizes = [column[0] if all(same(column[0], size) for size in column) else UNKNOWN for column in columns]
     if new:
-        return (Shape((*sizes[: at[0]], len(held), *sizes[at[0] :])),)
+        return (Shape((*sizes[: at[0]], len(tensors), *sizes[at[0] :])),)
     total = as_size(call.terms.add(*columns[at[0]]))
     alike = not any(size == UNKNOWN for axis, size in enumerate(sizes) if axis != at[0])
     return (with_size(tuple(sizes), at[0], total if alike else UNKNOWN),)

@@ -46,10 +46,12 @@ def slices(call: Call) -> Results:
     if cut is None:
         return (unknowns(len(dims)),)
     sizes = list(dims)
-    known = (starts or (), ends or (), steps if steps is not None else (1,) * len(cut))
-    whole = all(len(bounds) == len(cut) for bounds in known)
+    bounds_lists = (starts or (), ends or (), steps if steps is not None else (1,) * len(cut))
+    are_complete = all(len(bounds) == len(cut) for bounds in bounds_lists)
     for at, axis in enumerate(cut):
-        sizes[axis] = _sliced_size(call.terms, dims[axis], *[bounds[at] for bounds in known]) if whole else UNKNOWN
+        sizes[axis] = (
+            _sliced_size(call.terms, dims[axis], *[bounds[at] for bounds in bounds_lists]) if are_complete else UNKNOWN
+        )
     return (Shape(tuple(sizes)),)
 
 
@@ -72,8 +74,8 @@ def _sliced_size(terms: Terms, size: Size, start: Size, end: Size, step: Size) -
         found = sliced_positions(size, start, end, step)
         return UNKNOWN if found is None else len(found)
     if not isinstance(step, int) or step < 1:
-        whole = step == -1 and start == -1 and isinstance(end, int) and FARTHEST < end <= -GREATEST
-        return size if whole else terms.opaque("slice", size, start, end, step, low=0)
+        is_reversal = step == -1 and start == -1 and isinstance(end, int) and FARTHEST < end <= -GREATEST
+        return size if is_reversal else terms.opaque("slice", size, start, end, step, low=0)
     first, last = _clamped_bound(terms, start, size), _clamped_bound(terms, end, size)
     if first is None or last is None:
         return terms.opaque("slice", size, start, end, step, low=0)
@@ -107,8 +109,8 @@ def sliced_positions(size: int, start: int, end: int, step: int) -> range | None
 
 
 def _sliced_elements(call: Call, _: str) -> Elements | None:
-    held, (starts, ends, axes, steps) = operand(call, 0), slice_bounds(call)
-    if held is None or starts is None or ends is None:
+    elements, (starts, ends, axes, steps) = operand(call, 0), slice_bounds(call)
+    if elements is None or starts is None or ends is None:
         return None
     axes = tuple(range(len(starts))) if axes is None and not call.has(AXES_AT) else axes
     steps = (1,) * len(starts) if steps is None else steps
@@ -116,12 +118,12 @@ def _sliced_elements(call: Call, _: str) -> Elements | None:
         return None
     for axis, *limits in zip(axes, starts, ends, steps, strict=True):
         numbers = [limit for limit in limits if isinstance(limit, int)]
-        known = len(numbers) == len(limits) and -len(held.shape) <= axis < len(held.shape)
-        taken = sliced_positions(held.shape[axis], *numbers) if known else None
+        are_known = len(numbers) == len(limits) and -len(elements.shape) <= axis < len(elements.shape)
+        taken = sliced_positions(elements.shape[axis], *numbers) if are_known else None
         if taken is None:
             return None
-        held = held.take(axis, taken)
-    return held.elements
+        elements = elements.take(axis, taken)
+    return elements.elements
 
 
 # --- Split ------------------------------------------------------------------------------------------------------------
@@ -138,7 +140,7 @@ def split(call: Call) -> Results:
     return tuple([with_size(dims, at[0], size) for size in _part_sizes(call, dims[at[0]])])
 
 
-def _part_sizes(call: Call, whole: Size) -> Sequence[Size]:
+def _part_sizes(call: Call, total: Size) -> Sequence[Size]:
     """Return the size of each part of an axis of this size."""
     count = call.results
     unknown = [UNKNOWN] * count
@@ -149,16 +151,16 @@ def _part_sizes(call: Call, whole: Size) -> Sequence[Size]:
         return sizes if fits and sizes is not None else unknown
     if call.number("num_outputs", count) != count:
         return unknown
-    if not isinstance(whole, int):
-        terms, size = call.terms, call.terms.ceildiv(whole, count)
-        exact = terms.quotient(whole, count)
+    if not isinstance(total, int):
+        terms, size = call.terms, call.terms.ceildiv(total, count)
+        exact = terms.quotient(total, count)
         if exact != UNKNOWN or "num_outputs" not in call.attributes:  # else it has to divide, or the model fails
-            return [terms.floordiv(whole, count) if exact == UNKNOWN else exact] * count
-        return [*[size] * (count - 1), as_size(terms.sub(whole, terms.mul(size, count - 1)))]
-    if whole % count == 0:
-        return [whole // count] * count
-    size = -(-whole // count)
-    rest = whole - size * (count - 1)
+            return [terms.floordiv(total, count) if exact == UNKNOWN else exact] * count
+        return [*[size] * (count - 1), as_size(terms.sub(total, terms.mul(size, count - 1)))]
+    if total % count == 0:
+        return [total // count] * count
+    size = -(-total // count)
+    rest = total - size * (count - 1)
     return [*[size] * (count - 1), rest] if "num_outputs" in call.attributes and rest >= 0 else unknown
 
 

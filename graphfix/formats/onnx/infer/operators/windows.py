@@ -156,8 +156,8 @@ def convolution(call: Call) -> Results:
     """[N,C,..] by a weight [O,C/group,..]."""
     image, weight = call.dims(0), call.dims(1)
     if image is None or weight is None:
-        known = image or weight
-        return NOTHING if known is None else (unknowns(len(known)),)
+        known_dims = image or weight
+        return NOTHING if known_dims is None else (unknowns(len(known_dims)),)
     if len(image) != len(weight) or len(image) < SPATIAL:
         return (unknowns(len(image)),)
     return (_slid(call, image, weight[SPATIAL:], weight[0], slid),)
@@ -167,8 +167,8 @@ def transposed(call: Call) -> Results:
     """ConvTranspose: [N,C,..] by a weight [C,O/group,..]."""
     image, weight = call.dims(0), call.dims(1)
     if image is None or weight is None:
-        known = image or weight
-        return NOTHING if known is None else (unknowns(len(known)),)
+        known_dims = image or weight
+        return NOTHING if known_dims is None else (unknowns(len(known_dims)),)
     if len(image) != len(weight) or len(image) < SPATIAL:
         return (unknowns(len(image)),)
     group = call.number("group", 1)
@@ -198,11 +198,11 @@ def _covered(terms: Terms, size: Size, window: Window, more: int) -> Size:
 
 def roi_align(call: Call) -> Results:
     """RoiAlign: [N,C,..] to [R,C,h,w], a window for each box [R,4]; operand 2 [R] has the image of each box."""
-    image, boxes, named = call.dims(0), call.dims(1), call.dims(2)
+    image, boxes, sampling = call.dims(0), call.dims(1), call.dims(2)
     height, width = call.number("output_height", 1), call.number("output_width", 1)
-    if image is None or len(image) <= SPATIAL or not boxes or not named or min(height, width) < 0:
+    if image is None or len(image) <= SPATIAL or not boxes or not sampling or min(height, width) < 0:
         return (unknowns(4),)
-    return (Shape((boxes[0] if same(boxes[0], named[0]) else UNKNOWN, image[1], height, width)),)
+    return (Shape((boxes[0] if same(boxes[0], sampling[0]) else UNKNOWN, image[1], height, width)),)
 
 
 def roi_pool(call: Call) -> Results:
@@ -217,8 +217,8 @@ def grid_sample(call: Call) -> Results:
     """GridSample: [N,C,..] at the points of a grid [N,..,axes]."""
     image, grid = call.dims(0), call.dims(1)
     if image is None or grid is None or len(image) != len(grid):
-        known = image or grid
-        return NOTHING if known is None else (unknowns(len(known)),)
+        known_dims = image or grid
+        return NOTHING if known_dims is None else (unknowns(len(known_dims)),)
     return (Shape((*image[:2], *grid[1:-1])),)
 
 
@@ -277,16 +277,16 @@ def _places(axes: Sequence[int], rank: int) -> bool:
 
 def _sized(dims: tuple[Size, ...], sizes: Sequence[Size] | None, axes: Sequence[int]) -> Shape:
     result = list(dims)
-    known = sizes if sizes is not None and len(sizes) == len(axes) else [UNKNOWN] * len(axes)
-    for axis, size in zip(axes, known, strict=True):
+    known_sizes = sizes if sizes is not None and len(sizes) == len(axes) else [UNKNOWN] * len(axes)
+    for axis, size in zip(axes, known_sizes, strict=True):
         result[axis] = as_size(size)
     return Shape(tuple(result))
 
 
 def _scaled(terms: Terms, dims: tuple[Size, ...], scales: tuple[float, ...] | None, axes: Sequence[int]) -> Shape:
     result = list(dims)
-    known = scales if scales is not None and len(scales) == len(axes) else [0.0] * len(axes)
-    for axis, scale in zip(axes, known, strict=True):
+    known_scales = scales if scales is not None and len(scales) == len(axes) else [0.0] * len(axes)
+    for axis, scale in zip(axes, known_scales, strict=True):
         result[axis] = times(terms, dims[axis], scale)
     return Shape(tuple(result))
 

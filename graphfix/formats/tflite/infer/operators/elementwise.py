@@ -47,9 +47,9 @@ def multidirectional(call: Call) -> Results:
     parts = [shape for operand in row.taking_part(call.count) if (shape := call.shape(operand.index)) is not None]
     if not parts:
         return ()
-    whole = shapes.broadcast(*parts)
+    result = shapes.broadcast(*parts)
     follow_bytes(call)
-    return (UNRANKED if rank_depends_on_kernels(call, whole) else whole,)
+    return (UNRANKED if rank_depends_on_kernels(call, result) else result,)
 
 
 def unidirectional(call: Call) -> Results:
@@ -105,14 +105,14 @@ def follow_bytes(call: Call) -> None:
             scope.from_bytes.update(call.operator.outputs)
 
 
-def rank_depends_on_kernels(call: Call, whole: Shape) -> bool:
-    """Return whether only constants of one element have the rank of the broadcast `whole`.
+def rank_depends_on_kernels(call: Call, result: Shape) -> bool:
+    """Return whether only constants of one element have the rank of the broadcast `result`.
 
     In a chain of element-wise operators ADD(x[2,3], c[1,1,1]) is [2,3] in XNNPACK, and [1,2,3] in the other kernel
     sets. Of 8 bits XNNPACK takes ADD, SUB and MUL, of floats that are computed from 8 bits all operators.
     """
     record = call.result()
-    if record is None or not whole.ranked:
+    if record is None or not result.ranked:
         return False
     dtype = TENSOR_TYPES[record.type][0]
     from_bytes = not call.scope.from_bytes.isdisjoint(call.operator.outputs)
@@ -120,7 +120,7 @@ def rank_depends_on_kernels(call: Call, whole: Shape) -> bool:
     if not in_table:
         return False
     carrying = [shape for at in range(call.count) if (shape := _carrying(call, at)) is not None]
-    return all(shape.ranked and shape.rank < whole.rank for shape in carrying)
+    return all(shape.ranked and shape.rank < result.rank for shape in carrying)
 
 
 def _carrying(call: Call, at: int) -> Shape | None:
@@ -223,10 +223,10 @@ def select_elements(call: Call) -> Elements | None:
     SELECT_V2(b == 1, a, b), with operands that broadcast, is the broadcast of the sizes a and b.
     """
     parts = [call.elements(index) for index in range(3)]
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts) or len({len(part) for part in known}) != 1 or len(call.dims(0) or ()) != 1:
+    known_parts = [part for part in parts if part is not None]
+    if len(known_parts) < len(parts) or len({len(part) for part in known_parts}) != 1 or len(call.dims(0) or ()) != 1:
         return None
-    return tuple([_chosen(call.terms, *column) for column in zip(*known, strict=True)])
+    return tuple([_chosen(call.terms, *column) for column in zip(*known_parts, strict=True)])
 
 
 def _chosen(terms: Terms, condition: Size, one: Size, two: Size) -> Size:

@@ -131,37 +131,37 @@ def diagonal(call: Call) -> Results:
 def concatenate(call: Call) -> Results:
     """Return the sum of the sizes along the axis; along any other axis all operands have one size."""
     every = [call.dims(index) for index in range(call.count)]
-    known = [dims for dims in every if dims is not None]
-    if not known:
+    known_dims = [dims for dims in every if dims is not None]
+    if not known_dims:
         return ()
-    rank, axis = len(known[0]), call.number("axis")
-    if any(len(dims) != rank for dims in known) or not -rank <= axis < rank:
+    rank, axis = len(known_dims[0]), call.number("axis")
+    if any(len(dims) != rank for dims in known_dims) or not -rank <= axis < rank:
         return ()
     at = axis % rank
-    total = call.terms.add(*[dims[at] for dims in known]) if len(known) == len(every) else UNKNOWN
-    columns = enumerate(zip(*known, strict=True))
+    total = call.terms.add(*[dims[at] for dims in known_dims]) if len(known_dims) == len(every) else UNKNOWN
+    columns = enumerate(zip(*known_dims, strict=True))
     return (Shape(tuple([total if place == at else agreed(column) for place, column in columns])),)
 
 
 def agreed(sizes: Sequence[Size]) -> Size:
     """Return one size from several descriptions of it: a number before a name. Raises Incompatible."""
-    known = {size for size in sizes if isinstance(size, int)}
-    if len(known) > 1:
-        raise Incompatible(f"sizes that must be equal are {sorted(known)}")
-    if known:
-        return known.pop()
+    numbers = {size for size in sizes if isinstance(size, int)}
+    if len(numbers) > 1:
+        raise Incompatible(f"sizes that must be equal are {sorted(numbers)}")
+    if numbers:
+        return numbers.pop()
     return next((size for size in sizes if isinstance(size, Dim) and size.parts), UNKNOWN)
 
 
 def pack(call: Call) -> Results:
     """Return the shape of the operands with a new axis."""
-    known = [dims for index in range(call.count) if (dims := call.dims(index)) is not None]
-    if not known or any(len(dims) != len(known[0]) for dims in known):
+    known_dims = [dims for index in range(call.count) if (dims := call.dims(index)) is not None]
+    if not known_dims or any(len(dims) != len(known_dims[0]) for dims in known_dims):
         return ()
-    rank, axis = len(known[0]) + 1, call.number("axis")
+    rank, axis = len(known_dims[0]) + 1, call.number("axis")
     if not -rank <= axis < rank:
         return ()
-    sizes = [agreed(column) for column in zip(*known, strict=True)]
+    sizes = [agreed(column) for column in zip(*known_dims, strict=True)]
     sizes.insert(axis % rank, call.count)
     return (Shape(tuple(sizes)),)
 

@@ -38,8 +38,8 @@ ELEMENT_RULES: dict[str, ElementRule] = {
 
 def shape_rule(op: str, row: Row | None) -> Rule | None:
     """Return the shape rule of an operator: the rule of its name, else the rule of its row's style."""
-    named = SHAPE_RULES.get(op)
-    return named if named is not None or row is None else elementwise.BY_STYLE.get(row.style)
+    rule = SHAPE_RULES.get(op)
+    return rule if rule is not None or row is None else elementwise.BY_STYLE.get(row.style)
 
 
 def follow_elements(call: Call) -> None:

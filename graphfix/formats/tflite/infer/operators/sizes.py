@@ -42,8 +42,8 @@ def rank_elements(call: Call) -> Elements | None:
 def broadcast_args(call: Call) -> Results:
     """Return the length of the longer of two vectors."""
     lengths = [call.length(index) for index in (0, 1)]
-    known = [length for length in lengths if length is not None]
-    return (Shape((max(known),)) if len(known) == len(lengths) else unknowns(1),)
+    known_lengths = [length for length in lengths if length is not None]
+    return (Shape((max(known_lengths),)) if len(known_lengths) == len(lengths) else unknowns(1),)
 
 
 def broadcast_args_elements(call: Call) -> Elements | None:

@@ -28,16 +28,16 @@ def entries(call: Call, rank: int, length: int) -> list[Entry] | None:
     """Return an entry for each axis that is read or new, in order; None if the masks do not fit the rank."""
     ellipsis, new, shrink = (call.number(f"{name}_mask") for name in ("ellipsis", "new_axis", "shrink_axis"))
     made = sum(new >> at & 1 for at in range(length) if not ellipsis >> at & 1)
-    whole = bool(ellipsis & (1 << length) - 1)
-    named = length - made - whole
-    if named + whole > rank or (ellipsis & (ellipsis - 1)):
+    has_ellipsis = bool(ellipsis & (1 << length) - 1)
+    consumed = length - made - has_ellipsis
+    if consumed + has_ellipsis > rank or (ellipsis & (ellipsis - 1)):
         return None  # of an ellipsis that stands for no axis LiteRT makes one that stands for one
     found: list[Entry] = []
     axis = 0
     for at in range(length):
         if ellipsis >> at & 1:
-            found += [Entry(whole, None) for whole in range(axis, axis + rank - named)]
-            axis += rank - named
+            found += [Entry(whole, None) for whole in range(axis, axis + rank - consumed)]
+            axis += rank - consumed
         elif new >> at & 1:
             found.append(Entry(None, at))
         else:

@@ -10,7 +10,7 @@ from onnx import FunctionProto, NodeProto, helper
 
 from graphfix.checker.proof.core.result import UnprovedError
 from graphfix.checker.proof.core.sizes import Algebra
-from graphfix.checker.proof.core.terms import TermTable, View, whole
+from graphfix.checker.proof.core.terms import ProofValue, TermTable, value_of
 from graphfix.checker.proof.onnx.reading import calls
 from graphfix.checker.proof.onnx.reading.operands import Call
 from tests.support.proved import unproved
@@ -63,14 +63,14 @@ def test_a_node_that_no_runtime_has_calls_a_function() -> None:
 def concat(axis: int, *shapes: Sequence[int] | None, version: int = 13) -> Call:
     """Return a Concat of values of these sizes."""
     table = TermTable(Algebra())
-    views: list[View | None] = []
+    views: list[ProofValue | None] = []
     for at, sizes in enumerate(shapes):
-        core, _ = table.core(("input", at), f"x{at}")
+        core, _ = table.find_or_create_core(("input", at), f"x{at}")
         core.sizes = None if sizes is None else tuple(sizes)
-        views.append(whole(core))
+        views.append(value_of(core))
     return Call(
-        label="Concat", domain="", op="Concat", version=version, since=version, views=views,
-        inputs=[f"x{at}" for at in range(len(shapes))], outputs=["y"],
+        label="Concat", domain="", op="Concat", version=version, meaning_version=version, views=views,
+        operand_names=[f"x{at}" for at in range(len(shapes))], result_names=["y"],
         attributes={"axis": helper.make_attribute("axis", axis)}, description="Concat", table=table,
     )  # fmt: skip
 
@@ -99,7 +99,7 @@ def test_an_operand_without_elements_adds_nothing(
 ) -> None:
     monkeypatch.setattr(calls, "loads", lambda _: True)
     found = calls._without_empty_operands(concat(axis, *shapes))
-    assert (found.op, list(found.inputs)) == (op, inputs)
+    assert (found.op, list(found.operand_names)) == (op, inputs)
     assert [str(view.core) for view in found.views if view is not None] == inputs
 
 
@@ -107,7 +107,7 @@ def test_an_operand_without_elements_counts_where_the_node_may_not_load(monkeypa
     monkeypatch.setattr(calls, "loads", lambda _: False)
     given = concat(1, (2, 4), (2, 0))
     assert calls._without_empty_operands(given) is given
-    assert (given.op, given.inputs) == ("Concat", ["x0", "x1"])
+    assert (given.op, given.operand_names) == ("Concat", ["x0", "x1"])
 
 
 def test_an_axis_from_the_end_is_none_of_an_older_concat(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,17 +9,17 @@ from onnx import AttributeProto, TensorProto, helper
 
 from graphfix.checker.proof.core.result import UnprovedError
 from graphfix.checker.proof.core.sizes import Algebra
-from graphfix.checker.proof.core.terms import TermTable, View, whole
+from graphfix.checker.proof.core.terms import ProofValue, TermTable, value_of
 from graphfix.checker.proof.onnx.closed_world.validate import imported, is_separate
 from graphfix.checker.proof.onnx.reading.operands import Call, tensor_of, trimmed
 from graphfix.checker.proof.onnx.reading.types import dtype, is_free, is_uninferred, set_type
 
 
 def call(
-    op: str = "Any", views: Sequence[View | None] = (), version: int = 17, domain: str = "", **attributes: object
+    op: str = "Any", views: Sequence[ProofValue | None] = (), version: int = 17, domain: str = "", **attributes: object
 ) -> Call:
     return Call(
-        label=op, domain=domain, op=op, version=version, since=version, views=views, inputs=[], outputs=["y"],
+        label=op, domain=domain, op=op, version=version, meaning_version=version, views=views, operand_names=[], result_names=["y"],
         attributes={name: helper.make_attribute(name, value) for name, value in attributes.items()}, description=op,
         table=TermTable(Algebra()),
     )  # fmt: skip
@@ -45,16 +45,16 @@ def test_a_flag_is_0_or_1(stated: int | None, default: bool, expected: bool | No
 def test_operands_that_are_not_given_have_no_sizes() -> None:
     table = TermTable(Algebra())
     n = table.algebra.symbol(("N",), "N")
-    core, _ = table.core(("input", "x"), "x")
+    core, _ = table.find_or_create_core(("input", "x"), "x")
     core.sizes = (2, n)
-    unranked, _ = table.core(("input", "u"), "u")
-    x, u, two = whole(core), whole(unranked), table.integers((2, n), "int64")
+    unranked, _ = table.find_or_create_core(("input", "u"), "u")
+    x, u, two = value_of(core), value_of(unranked), table.integers((2, n), "int64")
     given = call(views=[x, None, u, two])
     assert [given.operand(at) for at in range(5)] == [x, None, u, two, None]
     assert [given.sizes(at) for at in range(5)] == [(2, n), None, None, (2,), None]
     assert [given.rank(at) for at in range(5)] == [2, None, None, 1, None]
     assert [given.content(at) for at in range(5)] == [None, None, None, (2, n), None]
-    assert given.named("a", "b", "", "d") == {"a": x, "d": two}
+    assert given.operands_by_name("a", "b", "", "d") == {"a": x, "d": two}
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_operands_that_are_not_given_have_no_sizes() -> None:
 def test_a_vector_is_of_64_bits_and_indices_of_32_too(kind: str, scalar: bool, vector: bool, indices: bool) -> None:
     table = TermTable(Algebra())
     given = call(views=[table.integers((1,), kind, scalar=scalar)])
-    assert given.vector(0) == ((1,) if vector else None)
-    assert given.indices(0) == ((1,) if indices else None)
-    assert given.vector(1) is given.indices(1) is None
+    assert given.int64_vector(0) == ((1,) if vector else None)
+    assert given.index_vector(0) == ((1,) if indices else None)
+    assert given.int64_vector(1) is given.index_vector(1) is None
 
 
 def test_a_target_is_known_unless_a_term_may_be_negative() -> None:
@@ -77,13 +77,13 @@ def test_a_target_is_known_unless_a_term_may_be_negative() -> None:
     less = table.arithmetic.sub(n, 1)
     assert less is not None
     given.views = [table.integers(each, "int64") for each in ((n, -1), (less, 2))]
-    assert [given.target(at) for at in range(3)] == [(n, -1), None, None]
-    assert [given.partial_target(at) for at in range(3)] == [(n, -1), (None, 2), None]
-    core, _ = table.core(("whole", "Concat"), "Concat")
+    assert [given.target_shape(at) for at in range(3)] == [(n, -1), None, None]
+    assert [given.partial_target_shape(at) for at in range(3)] == [(n, -1), (None, 2), None]
+    core, _ = table.find_or_create_core(("whole", "Concat"), "Concat")
     core.sizes, core.elements = (3,), (n, None, 4)
-    given.views = [whole(core), View(core, (None, 0), (1, 3))]
+    given.views = [value_of(core), ProofValue(core, (None, 0), (1, 3))]
     assert [given.partial_vector(at) for at in range(3)] == [(n, None, 4), None, None]
-    assert [given.partial_target(at) for at in range(3)] == [(n, None, 4), None, None]
+    assert [given.partial_target_shape(at) for at in range(3)] == [(n, None, 4), None, None]
 
 
 def test_axes_are_an_attribute_or_an_operand() -> None:
@@ -99,7 +99,7 @@ def test_axes_are_an_attribute_or_an_operand() -> None:
 
 @pytest.mark.parametrize(("version", "lowest"), [(10, 0), (11, -3), (17, -3)])
 def test_axes_are_counted_from_the_end_since_set_11(version: int, lowest: int) -> None:
-    assert call(version=version).lowest(3) == lowest
+    assert call(version=version).lowest_axis(3) == lowest
 
 
 SEPARATE: list[tuple[str, str, int, int, dict[str, object], bool]] = [
@@ -172,7 +172,7 @@ def test_the_tensor_that_numbers_stand_for(
 
 def test_a_type_is_entered_once() -> None:
     table = TermTable(Algebra())
-    core, _ = table.core(("input", "x"), "x")
+    core, _ = table.find_or_create_core(("input", "x"), "x")
     assert dtype(core) is None
     set_type(core, TensorProto.FLOAT)
     set_type(core, TensorProto.INT64)

@@ -8,7 +8,7 @@ import onnx.parser
 import pytest
 
 from graphfix.checker.proof.core.sizes import Algebra
-from graphfix.checker.proof.core.terms import TermTable, View, whole
+from graphfix.checker.proof.core.terms import ProofValue, TermTable, value_of
 from graphfix.checker.proof.onnx import contrib
 from graphfix.checker.proof.onnx.closed_world.names import enter_body_names, enter_node_names
 from graphfix.checker.proof.onnx.reading.reader import Reading
@@ -21,9 +21,9 @@ def shown(
 ) -> list[tuple[object, ...] | None]:
     """The sizes of three results, the first of which has known sizes; the second one is not there."""
     table = TermTable(Algebra())
-    first, last = (table.core((name,), name)[0] for name in ("first", "last"))
+    first, last = (table.find_or_create_core((name,), name)[0] for name in ("first", "last"))
     first.sizes = known
-    results = [whole(first), None, whole(last)]
+    results = [value_of(first), None, value_of(last)]
     asked: list[tuple[str, str]] = []
 
     def shape(name: str, operator: str) -> tuple[int | None, ...] | None:
@@ -32,10 +32,10 @@ def shown(
 
     monkeypatch.setattr(contrib, "is_ruled", lambda _: ruled)
     call = SimpleNamespace(outputs=names, domain="own", op="F")
-    found = Reading._shaped(SimpleNamespace(table=table), call, results, SimpleNamespace(shape=shape))  # type: ignore[arg-type]
+    found = Reading._with_stored_shapes(SimpleNamespace(table=table), call, results, SimpleNamespace(shape=shape))  # type: ignore[arg-type]
     assert all(operator == "own.F" for _, operator in asked)
     assert [view is None for view in found] == [False, True, False]
-    assert results == [View(first, results[0].axes, results[0].sizes), None, View(last, None, None)]  # type: ignore[union-attr]
+    assert results == [ProofValue(first, results[0].axes, results[0].sizes), None, ProofValue(last, None, None)]  # type: ignore[union-attr]
     sizes = [None if view is None else view.sizes for view in found]
     return [each and tuple(size if isinstance(size, int) else "?" for size in each) for each in sizes]
 

@@ -9,9 +9,9 @@ from onnx import AttributeProto, TensorProto, helper
 from graphfix.checker.proof.onnx.reading.node_signature import (
     ODD,
     NodeSignature,
-    allowed,
     attribute_form,
     ends_named,
+    is_allowed_signature,
     is_plain,
     pattern,
 )
@@ -65,11 +65,11 @@ def signature(text: str, version: int, overload: str = "") -> NodeSignature:
 
 @pytest.mark.parametrize(("text", "version", "expected"), ALLOWED.values(), ids=ALLOWED)
 def test_what_an_operator_set_allows(text: str, version: int, expected: bool) -> None:
-    assert allowed(signature(text, version)) is expected
+    assert is_allowed_signature(signature(text, version)) is expected
 
 
 def test_no_operator_has_an_overload() -> None:
-    assert not allowed(signature("y = Relu(x)", 17, "o"))
+    assert not is_allowed_signature(signature("y = Relu(x)", 17, "o"))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graphfix
-from graphfix.checker.runs.comparing.inexact_sites import apart, held
+from graphfix.checker.runs.comparing.inexact_sites import apart, held_sites
 from graphfix.report.verdict import verdict_text
 from graphfix.results import InexactSite
 from models.builders.tflite.text import model as tflite
@@ -178,16 +178,16 @@ SITES = InexactSite("GELU#0", "y", "y"), InexactSite("GELU#4", "z", "z")
 
 
 def test_a_site_that_no_run_showed_is_not_observed() -> None:
-    found = held(SITES, [{SITES[0]: 1e-7}, {}])
+    found = held_sites(SITES, [{SITES[0]: 1e-7}, {}])
     assert (found.differs, found.open) == (None, "not observed: GELU#4")
-    assert held(SITES, []).open == "not observed: GELU#0, GELU#4"
+    assert held_sites(SITES, []).open == "not observed: GELU#0, GELU#4"
 
 
 def test_a_site_beyond_its_bound_differs() -> None:
-    found = held(SITES, [{SITES[0]: 1e-7, SITES[1]: 0.0}, {SITES[1]: 2e-4}])
+    found = held_sites(SITES, [{SITES[0]: 1e-7, SITES[1]: 0.0}, {SITES[1]: 2e-4}])
     assert found.differs == "off by more than 0.0001 of the largest magnitude: GELU#4 (0.0002)"
-    assert held(SITES, [dict.fromkeys(SITES, np.inf)]).differs is not None
-    assert held(SITES, [dict.fromkeys(SITES, np.nan)]).differs is not None
+    assert held_sites(SITES, [dict.fromkeys(SITES, np.inf)]).differs is not None
+    assert held_sites(SITES, [dict.fromkeys(SITES, np.nan)]).differs is not None
 
 
 def test_how_far_two_values_are_apart() -> None:

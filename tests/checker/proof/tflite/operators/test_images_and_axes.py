@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from graphfix.checker.proof.core.result import NO_SIZE_BESIDE_IS_0
-from graphfix.checker.proof.core.terms import View
+from graphfix.checker.proof.core.terms import ProofValue
 from graphfix.checker.proof.neutral import broadcast, constant_folding
 from graphfix.checker.proof.neutral.constants import Constants
 from graphfix.checker.proof.tflite.operators.registry import OPERATORS, unmoved, viewed
@@ -183,7 +183,7 @@ RESHAPED: list[tuple[list[str], Options, str, bool]] = [
 def test_sizes_of_a_reshape(operands: list[str], options: Options, expected: str, assumes: bool) -> None:
     given = call("RESHAPE", operands, **options)
     assert sizes(given) == expected
-    assert list(given.table.assumes) == ([NO_SIZE_BESIDE_IS_0] if assumes else [])
+    assert list(given.table.assumptions) == ([NO_SIZE_BESIDE_IS_0] if assumes else [])
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_sizes_of_a_transpose(operands: list[str], expected: str) -> None:
     assert sizes(call("TRANSPOSE", operands)) == expected
 
 
-def seen(given: Call, view: View | None) -> tuple[str, tuple[int | None, ...] | None] | None:
+def seen(given: Call, view: ProofValue | None) -> tuple[str, tuple[int | None, ...] | None] | None:
     """Return the sizes of a view of operand 0, and which axis of it each is."""
     if view is None:
         return None
@@ -386,7 +386,7 @@ def test_another_size_in_the_place_of_1_is_the_broadcast_of_both(asked: str, one
 # --- operands that are read by maps -----------------------------------------------------------------------------------
 
 
-def mapped(given: Call) -> View | None:
+def mapped(given: Call) -> ProofValue | None:
     """Return the term of an operator that reads its operands by maps."""
     rules = OPERATORS[given.operator.name].mapped
     assert rules is not None

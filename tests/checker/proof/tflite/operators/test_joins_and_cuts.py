@@ -252,7 +252,7 @@ def test_constants_are_joined_and_cut(op: str, arrays: list[object], options: Op
     found = computed(
         constants, replace(given, views=[constant_folding.as_constant(constants, each, "c") for each in constant])
     )
-    array = constant_folding.literal(found)
+    array = constant_folding.constant_array(found)
     assert (None if array is None else array.tolist()) == expected
 
 

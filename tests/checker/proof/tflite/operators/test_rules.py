@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 
-from graphfix.checker.proof.core.terms import MOST_ELEMENTS, View, whole
+from graphfix.checker.proof.core.terms import MOST_ELEMENTS, ProofValue, value_of
 from graphfix.checker.proof.neutral import constant_folding
 from graphfix.checker.proof.neutral.constants import Constants
 from graphfix.checker.proof.tflite.operators import repeating
@@ -276,7 +276,7 @@ def test_what_is_computed_of_constants(
     if expected is None:
         assert found is None
         return
-    array = constant_folding.literal(found)
+    array = constant_folding.constant_array(found)
     assert array is not None
     assert (array.dtype.name, array.tolist()) == (result, expected)
 
@@ -318,7 +318,7 @@ def test_a_range_of_floats_counts_to_whole_numbers_that_float32_holds(limit: flo
     rule = OPERATORS["RANGE"].sizes
     assert rule is not None
     assert shown(rule(given)) == expected
-    assert EXACT_IN_FLOAT32 not in given.table.assumes
+    assert EXACT_IN_FLOAT32 not in given.table.assumptions
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_a_range_of_floats_to_a_size_assumes_that_it_is_no_large_one(
 ) -> None:
     given = call("RANGE", operands, operands[0].partition("=")[0])
     assert shown(known(OPERATORS["RANGE"].sizes)(given)) == expected
-    assert list(given.table.assumes) == ([EXACT_IN_FLOAT32] if assumes else [])
+    assert list(given.table.assumptions) == ([EXACT_IN_FLOAT32] if assumes else [])
 
 
 # --- repeated elements ------------------------------------------------------------------------------------------------
@@ -364,7 +364,7 @@ def test_a_fill_is_its_one_element_everywhere(operands: list[str], expected: str
     found = computed(Constants(given.table), given)
     assert shown(None if found is None else found.sizes) == expected
     if found is not None and found.sizes is not None:
-        assert found == View(known(given.views[1]).core, (None,) * len(found.sizes), found.sizes)
+        assert found == ProofValue(known(given.views[1]).core, (None,) * len(found.sizes), found.sizes)
 
 
 @pytest.mark.parametrize(
@@ -441,4 +441,4 @@ def test_a_stretched_operand_is_lifted_to_the_rank_of_its_target(op: str, operan
     assert shown(known(first).sizes) == expected
     assert others == [*given.views[1:]]
     assert known(first).core is known(given.views[0]).core
-    assert whole(known(first).core) == given.views[0]
+    assert value_of(known(first).core) == given.views[0]

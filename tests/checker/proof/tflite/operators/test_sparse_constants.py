@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphfix.checker.files.constant_bytes import held
+from graphfix.checker.files.constant_bytes import stored_bytes
 from graphfix.checker.proof.neutral import constant_folding
 from graphfix.checker.proof.neutral.constants import Constants
 from graphfix.checker.proof.tflite.operators.registry import computed
@@ -43,7 +43,7 @@ def unpacked(
     """Return the elements that a DENSIFY of float32 is known to have, None if they are not known."""
     given = call("DENSIFY", ["float32[2,3]"], "float32")
     table = (("traversalOrder", order), ("blockMap", blocks), ("dimMetadata", tuple(levels)))
-    payload = None if values is None else held(np.float32(values).tobytes())
+    payload = None if values is None else stored_bytes(np.float32(values).tobytes())
     tensor = given.result._replace(stored=stored, payload=payload, odd=("sparse", ("SparsityParameters", table)))
     result = given.result._replace(stored=stored)
     for name, value in fields.items():
@@ -53,7 +53,7 @@ def unpacked(
         else:
             tensor = tensor._replace(**{field: value})
     found = computed(Constants(given.table), replace(given, inputs=[tensor], result=result))
-    array = constant_folding.literal(found)
+    array = constant_folding.constant_array(found)
     return None if array is None else array.tolist()
 
 

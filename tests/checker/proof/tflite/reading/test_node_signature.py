@@ -8,7 +8,7 @@ import pytest
 
 from graphfix.checker.files.tflite.records import Operator, Quantization, Tensor
 from graphfix.checker.proof.core.sizes import Algebra
-from graphfix.checker.proof.core.terms import TermTable, View
+from graphfix.checker.proof.core.terms import ProofValue, TermTable
 from graphfix.checker.proof.tflite.reading.node_signature import (
     canonical,
     hybrid,
@@ -29,7 +29,7 @@ def keyed(name: str, options: dict[str, object], *more: object) -> Operator:
     return Operator(name, 1, (0,), (1,), options, (), (name, "kind", "newer", tuple(options.items()), *more))
 
 
-def views(*texts: str) -> list[View | None]:
+def views(*texts: str) -> list[ProofValue | None]:
     table = TermTable(Algebra())
     return [operand(table, text, at)[1] for at, text in enumerate(texts)]
 
@@ -116,11 +116,11 @@ def test_scales_follow_the_axis_of_the_value_that_is_viewed() -> None:
     assert view is not None
     assert quantized(None, view) is None
     assert quantized(QUANTIZED, view) == (QUANTIZED.key, None)
-    turned = View(view.core, (None, 0), (1, 2))
+    turned = ProofValue(view.core, (None, 0), (1, 2))
     found = [quantized(replace(BY_AXIS, axis=at), turned) for at in (-1, 0, 1, 2)]
     assert found == [(BY_AXIS.key, each) for each in (("declared", -1), ("declared", 0), 0, ("declared", 2))]
     assert quantized(BY_AXIS, None) == (BY_AXIS.key, ("declared", 1))
-    assert quantized(BY_AXIS, View(view.core, None, None)) == (BY_AXIS.key, ("declared", 1))
+    assert quantized(BY_AXIS, ProofValue(view.core, None, None)) == (BY_AXIS.key, ("declared", 1))
 
 
 def test_the_key_of_a_term_says_types_and_scales_of_operands_and_result() -> None:

@@ -76,5 +76,5 @@ def test_as_many_integers_are_known_as_shapes_have() -> None:
 def test_sizes_in_int32_are_assumed_to_fit(dtype: str, sizes: str, assumed: bool) -> None:
     given: Call = call("SHAPE", [], dtype)
     assert integers(given.result_sizes(sizes_of(given.table, sizes))) == f"{{{sizes}}}"
-    assert list(given.table.assumes) == (["sizes are below 2**31"] if assumed else [])
+    assert list(given.table.assumptions) == (["sizes are below 2**31"] if assumed else [])
     assert integers(given.result_sizes(sizes_of(given.table, "N"), scalar=True)) == "=N"
