@@ -107,8 +107,8 @@ def load(
     - `more`: a serialized ModelProto whose nodes and outputs are appended to the model's (see `sessions.more_outputs`).
     - `shapes`: the names of the last outputs of `more`, which are shapes of observed values.
     - `folder`: contains the external data of a model that is passed as bytes.
-    - `arena`: if False, freed memory returns to the system. With an arena, each run of a float16 model extends the arena
-      by a copy of its weights as float32. The results are equal with and without an arena.
+    - `arena`: if False, freed memory returns to the system. With an arena, each run of a float16 model extends the
+      arena by a copy of its weights as float32. The results are equal with and without an arena.
 
     Raises RefusedError.
     """
