@@ -1,5 +1,4 @@
-"""Child processes that answer pickled messages over pipes, a time limit for their answers, and the cause of their end.
-"""
+"""Child processes of this package that answer pickles over pipes, their time limit, and the cause of their end."""
 
 from __future__ import annotations
 
@@ -104,8 +103,7 @@ def script(path: Path, *arguments: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Return environment variables with which a child in any working folder imports the same packages as this process.
-    """
+    """Return an environment in which a child imports what this process would, whatever lies in its working folder."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, map(os.path.abspath, sys.path)))}
 
 
@@ -131,7 +129,9 @@ def _close(pipe: IO[bytes]) -> None:
 
 
 class Watch:
-    """Kills a process after a time limit, or when `look` returns True. The reader of its pipe then gets an end of file.
+    """Kills a process after a time limit, or when `look` returns True.
+
+    The reader of its pipe then gets an end of file.
 
     A watch is used as a context manager around one request.
     """

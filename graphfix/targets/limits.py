@@ -119,5 +119,8 @@ def _what_becomes(target: Target) -> str:
 
 
 def _left(why: str, code: str = "GF305", *, blocks: bool = False) -> Leave:
-    """Return the finding for a node that is left with this reason. `blocks` means that no conversion can succeed."""
+    """Return the finding for a node that is left with this reason.
+
+    `blocks` means that no converter can make a correct result of the model.
+    """
     return Leave(None, why, code, "left", blocks)

@@ -84,13 +84,13 @@ class _Worst:
 
 
 def agreement(done: Conversion, original: Path, fixed: Path, converted: Path, request: Request) -> Conversion:
-    """Run the TOSA flatbuffer `converted` in the reference model, and `original` in its runtime; return the comparison.
+    """Run the TOSA flatbuffer `converted` in the reference model, and `original` at the sizes that `fixed` declares.
 
-    The result is `done` with the status of the comparison. The sizes are those that `fixed` declares. There are three
-    runs, with the seeds `seed`, `seed` + 1 and `seed` + 2 of the request. Floats are those of `uniform`, and integers
-    are bounded by the axes that they index. If the request has `run_on` (.npz files or ONNX test_data_set folders),
-    there is one run for each of them instead. A refusal of a runtime is the status "not run". Raises GraphfixError for
-    inputs that do not fit.
+    Returns the conversion with what the runs showed.
+
+    Three runs with seeds `seed`, `seed` + 1, `seed` + 2 of the request: floats as `uniform` makes them, whole numbers
+    bounded by what they index; or a run on each of its `run_on`, .npz files or ONNX test_data_set folders. Raises
+    GraphfixError for inputs that do not fit.
     """
     values, done = binding.requested(original, request).values, replace(done, tolerance=TOLERANCE)
     with Child() as child, TemporaryDirectory() as folder:
@@ -132,7 +132,9 @@ def uniform(model: StaticModel, seed: int) -> Feeds:
 
 
 def _tflite(child: Child, original: Path, fixed: Path, values: Mapping[str, InputValue], folder: Path) -> _Original:
-    """Load the original in LiteRT, with the first kernel set that supports all of its operators. Raises RefusedError.
+    """Load the original in LiteRT, with the first kernel set that supports all of its operators.
+
+    Raises RefusedError.
 
     `values` are the inputs that the user set to constants, and `folder` is a temporary folder.
     """

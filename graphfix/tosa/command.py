@@ -1,5 +1,4 @@
-"""The function behind `graphfix tosa`: it fixes a model for TOSA, verifies, converts and validates it, and can run it.
-"""
+"""What `graphfix tosa` does: a model is fixed for TOSA, verified, converted, validated, and run if asked."""
 
 from __future__ import annotations
 
@@ -83,7 +82,9 @@ def _original(source: Path, folder: Path, request: Request) -> Path:
 
 
 def _of_the_fix(request: Request) -> Request:
-    """Return the request for fixing the model. Its result must be bit for bit equal, so `atol` and `rtol` are removed.
+    """Return the request for fixing the model.
+
+    Its result must be bit for bit equal, so `atol` and `rtol` are removed.
 
     They only apply to the converted model.
     """

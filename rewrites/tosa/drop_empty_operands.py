@@ -21,7 +21,7 @@ CODE = "GF304"
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Replace a node some of whose operands have no elements, and some have."""
+    """Yield the replacement of a Concat if some of its operands have no elements and some may have elements."""
     result, operands = node.results[0], enumerate(node.operands)
     kept = tuple(at for at, value in operands if value is not None and 0 not in (value.shape.axes or ()))
     if result is None or not 0 < len(kept) < len(node.operands):

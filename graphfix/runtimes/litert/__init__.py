@@ -1,2 +1,1 @@
-"""LiteRT: the interpreter, which runs in a child process, and the functions by which callers run a TFLite model in it.
-"""
+"""LiteRT: the interpreter that a child process holds, and what callers ask it about a TFLite model."""

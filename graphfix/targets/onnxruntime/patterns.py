@@ -65,8 +65,7 @@ class Step:
     at: int
     line: Line
     by: str | None
-    """The name of the matched value that leads to this line; None for the first line, at whose node the search begins.
-    """
+    """None for the first, which is given."""
     is_reader: bool
 
 
@@ -212,10 +211,7 @@ KINDS: Mapping[str, Callable[[Value, Node], bool]] = {
 
 
 def is_identity(node: Node) -> bool:
-    """Return whether onnxruntime removes the node first: Identity, Dropout, a Cast to the same type, an addition of 0.
-
-    The same applies to subtracting 0, and to multiplying or dividing by 1.
-    """
+    """Whether onnxruntime takes the node away first: Identity, Dropout, a Cast to the same type, adding 0."""
     first = node.operands[0] if node.operands else None
     if node.domain or first is None or not node.results:
         return False
