@@ -14,11 +14,11 @@ CGROUPS: Final = Path("/sys/fs/cgroup")
 
 
 def limit_files(name: str, version1: tuple[str, str] | None, proc: Path, cgroups: Path) -> Iterator[Path]:
-    """Yield the paths of the files `name`, from the group of this process up to the root group.
+    """Yield the path of the file `name` in this process's control group and in each group above it, up to the root.
 
-    A limit holds for all groups below it. `version1` is a controller and the name of its file in groups of version 1;
-    None if these are not read. Inside a container the path may be the host's, which does not exist there: then the
-    root is the container's own group. Not every yielded path exists.
+    A limit of a group applies to all groups below it. `version1` is a controller of cgroups version 1 and the name of
+    its limit file; with None, groups of version 1 are not read. Inside a container, the path may be the host's, which
+    does not exist there. The root is then the container's own group. So some yielded paths may not exist.
     """
     try:
         lines = (proc / "self/cgroup").read_text(encoding="utf-8").splitlines()

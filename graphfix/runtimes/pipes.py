@@ -1,4 +1,4 @@
-"""Child processes of this package that answer pickles over pipes, their time limit, and the cause of their end."""
+"""Child processes that answer pickled messages over pipes, with a time limit, and the cause of their end."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def script(path: Path, *arguments: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Return an environment in which a child imports what this process would, whatever lies in its working folder."""
+    """Return environment variables with which a child in any folder imports the same packages as this process."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, map(os.path.abspath, sys.path)))}
 
 

@@ -100,6 +100,7 @@ class Child(Sessions):
         return self._process
 
     def _stop(self) -> int:
+        """End the process if there is one, drop its sessions, and return its exit status (0 without a process)."""
         process, self._process = self._process, None
         self._loaded.clear()
         return 0 if process is None else process.end()

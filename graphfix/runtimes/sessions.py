@@ -301,10 +301,11 @@ class LitertSession:
 
 
 def more_outputs(expose: Sequence[str], observe: Sequence[tuple[str, str]]) -> bytes:
-    """Return a serialized ModelProto with the outputs `expose`, then shapes; `observe`: (value, name of its shape).
+    """Return a serialized ModelProto that adds outputs to a model: the values `expose`, then shapes.
 
-    Appended to the bytes of a model, it makes these inner values come out, and the model need not be read: protobuf
-    merges concatenated messages, so a second ModelProto adds its nodes and outputs to those of the file.
+    `observe` contains pairs (value, name of the output for its shape). A caller appends the returned bytes to the bytes
+    of a model. Protobuf merges concatenated messages, so the nodes and outputs are added, and the model need not be
+    parsed. The result is empty if there is nothing to add.
     """
     if not (expose or observe):
         return b""

@@ -187,10 +187,10 @@ def _tosa_opt() -> str:
 
 
 def _asked(tool: str, verb: str, arguments: tuple[object, ...], seconds: float) -> tuple[Any, Sequence[str]]:
-    """Have `graphfix.runtimes.worker` do one thing in a process apart; return its answer, and what the tool said.
+    """Have `graphfix.runtimes.worker` do a task in a new process; return (its answer, the tool's error messages).
 
-    Raises RefusedError in the tool's own words, `aborted` where the process died or was stopped; InternalError for a
-    fault of graphfix in the child.
+    `verb` is a key of the worker's `_VERBS`. Raises RefusedError in the tool's own words, with `aborted` if the process
+    died or was stopped. Raises InternalError for a fault of graphfix in the child process.
     """
     with tempfile.TemporaryDirectory() as scratch:
         answer = Path(scratch) / "answer"
@@ -209,10 +209,10 @@ def _asked(tool: str, verb: str, arguments: tuple[object, ...], seconds: float) 
 
 
 def _complaint(line: str) -> str:
-    """Return what a line complains of, and the place where it names one; nothing where it does not complain.
+    """Return the error message in a line, with its place in the model if the line has it; empty without an error.
 
-    loc("y"("m.tflite":0:0)): error: 'tfl.prelu' op 'alpha' should ...   ->  tfl.prelu: 'alpha' should ... at 'y'
-    <unknown>:0: error: loc("nn"): 'tosa.const' op is not aligned ...    ->  tosa.const: is not aligned ... at 'nn'
+        loc("y"("m.tflite":0:0)): error: 'tfl.prelu' op 'alpha' should ...   ->  tfl.prelu: 'alpha' should ... at 'y'
+        <unknown>:0: error: loc("nn"): 'tosa.const' op is not aligned ...    ->  tosa.const: is not aligned ... at 'nn'
     """
     error = _ERROR.match(line)
     if error is None:
@@ -235,7 +235,7 @@ def _check_readable(model: Path) -> None:
 
 
 def _optimized(tosa_opt: str, module: Path, listing: Path, passes: Sequence[str], seconds: float) -> tuple[str, ...]:
-    """Run passes over a module, list its operators, one a line and without their weights, and return the errors."""
+    """Run passes on a module, write its operators to `listing` (one per line, no weights), and return the errors."""
     shown = ["--mlir-print-op-generic", "--mlir-elide-elementsattrs-if-larger=4", "--mlir-print-op-on-diagnostic=false"]
     shown.append("--mlir-elide-resource-strings-if-larger=4")
     command = [tosa_opt, str(module.resolve()), *passes, *shown, "-o", str(listing)]

@@ -222,7 +222,10 @@ def _drop_empty_names(proto: onnx.ModelProto) -> None:
 
 
 def _diagnosed(diagnostics: Iterable[Any]) -> str:
-    """Return MLIR's first error: the operator that it can't take, by its ONNX name if it has one still, and node."""
+    """Return MLIR's first error: the operator that can't be converted (its ONNX name if possible) and the node.
+
+    The text is empty if there are no errors.
+    """
     for diagnostic in diagnostics:
         message = diagnostic.message[:_LONGEST_MESSAGE]
         illegal = _ILLEGAL.match(message)

@@ -33,7 +33,10 @@ PIXELS = ((1, "h"), (2, "w"))
 
 
 def impossible(model: Model) -> str | None:
-    """The first node of the main graph whose sizes can't be: its operator, what it reads, and why; None without one."""
+    """Return a text about the first node of the main graph whose sizes are impossible; None without such a node.
+
+    The text contains the operator, the operands, and the reason.
+    """
     main = model.graphs[0]
     unsure = {name for graph, name in model.leaning if graph == main.path}
     for node in main.nodes:

@@ -84,13 +84,13 @@ class _Worst:
 
 
 def agreement(done: Conversion, original: Path, fixed: Path, converted: Path, request: Request) -> Conversion:
-    """Run the TOSA flatbuffer `converted` in the reference model, and `original` at the sizes that `fixed` declares.
+    """Run the TOSA flatbuffer `converted` in the reference model and `original` in its runtime; compare the outputs.
 
-    Returns the conversion with what the runs showed.
-
-    Three runs with seeds `seed`, `seed` + 1, `seed` + 2 of the request: floats as `uniform` makes them, whole numbers
-    bounded by what they index; or a run on each of its `run_on`, .npz files or ONNX test_data_set folders. Raises
-    GraphfixError for inputs that do not fit.
+    The result is `done` with the status of the comparison. The sizes are those that `fixed` declares. There are three
+    runs, with the seeds `seed`, `seed` + 1 and `seed` + 2 of the request. Floats are those of `uniform`, and integers
+    are bounded by the axes that they index. If the request has `run_on` (.npz files or ONNX test_data_set folders),
+    there is one run for each of them instead. A refusal of a runtime is the status "not run". Raises GraphfixError for
+    inputs that do not fit.
     """
     values, done = binding.requested(original, request).values, replace(done, tolerance=TOLERANCE)
     with Child() as child, TemporaryDirectory() as folder:

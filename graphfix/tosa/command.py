@@ -1,4 +1,4 @@
-"""What `graphfix tosa` does: a model is fixed for TOSA, verified, converted, validated, and run if asked."""
+"""The function behind `graphfix tosa`: it fixes a model for TOSA, verifies, converts, validates and can run it."""
 
 from __future__ import annotations
 

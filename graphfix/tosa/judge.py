@@ -1,8 +1,8 @@
-"""How far an output of a converted model is from what the runtime computes, and whether that is near enough.
+"""Compare an output of a converted model with the runtime's output: is the difference small enough?
 
-A runtime has several sets of kernels, which differ among themselves. TOSA is near enough where it is near to one of
-them: within the tolerance, within a step of an output's quantization (of float16: the next number), or as near as they
-are to each other.
+A runtime has several kernel sets, whose outputs differ slightly. TOSA's output is near enough if it is near to the
+output of one kernel set: within the tolerance, within one step of the output's quantization (for float16: the next
+number), or as near as the kernel sets are to each other.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ class Apart:
 
     @staticmethod
     def of(runs: Sequence[Sequence[Array]]) -> Apart | None:
-        """At most, over the runs of one output: what each kernel set computes. None where only one was asked."""
+        """Return the largest differences over the runs of one output; None if there is only one kernel set.
+
+        `runs` contains, for each run, the output of each kernel set.
+        """
         pairs = [pair for wanted in runs for pair in combinations(wanted, 2)]
         if not pairs:
             return None
@@ -118,7 +121,7 @@ def _is_next(want: Array, got: Array) -> bool:
 
 
 def distance(want: Array, got: Array) -> float:
-    """The largest absolute difference; infinite where a shape, a NaN or an infinity has no counterpart."""
+    """Return the largest absolute difference; infinite if shapes, or places of NaN or infinities, differ."""
     if want.shape != got.shape:
         return float("inf")
     a, b = want.astype(np.float64), got.astype(np.float64)

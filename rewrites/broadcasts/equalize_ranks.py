@@ -1,4 +1,4 @@
-"""Lift the operands of a broadcasting operator to one rank.
+"""Lift the operands of a broadcasting operator to one rank, by leading axes of size 1.
 
     Add(x[2,3,4,5], b[4,5])          ->  Add(x, b[1,1,4,5])
     ADD(x[2,3,4,5], b[4,5])          ->  ADD(x, b[1,1,4,5])              TFLite: the same

@@ -130,7 +130,7 @@ class InterpreterSession:
             return [core.GetTensor(index, 0).tobytes() for index in tensors]
 
     def _shapes(self, core: Any) -> Shapes:  # noqa: ANN401 - LiteRT has no types
-        """Return the shapes of all tensors, those that kernels have added behind the file's own included."""
+        """Return the shapes of all tensors by subgraph, including tensors that kernels added to those of the file."""
         return tuple(tuple(_shape(core, index, at) for index in range(count)) for at, count in enumerate(self._counts))
 
     def _core(self) -> Any:  # noqa: ANN401 - LiteRT has no types
@@ -239,6 +239,7 @@ def _aliases(signatures: Sequence[Any]) -> dict[int, str]:
 
 
 def _unique_names(core: Any, subgraph: int) -> list[str]:  # noqa: ANN401 - see above
+    """Return a unique name for each tensor of a subgraph: its name, or `t<index>` if that is empty or used twice."""
     names = [str(core.TensorName(index, subgraph)) for index in range(core.NumTensors(subgraph))]
     counts = Counter(names)
     taken = {name for name, count in counts.items() if name and count == 1}
@@ -284,6 +285,7 @@ def _value(core: Any, spec: TensorDetails, subgraph: int) -> object:  # noqa: AN
 
 
 def _refused(error: Exception) -> RefusedError:
+    """Return LiteRT's exception as a RefusedError, which also states if a kernel or a custom operator is missing."""
     text = str(error)
     found = _CUSTOM.search(text)
     if found is not None:

@@ -1,22 +1,25 @@
-"""Patterns of nodes that onnxruntime fuses on a CPU by the shapes of operands, with the versions in which it does.
+"""Patterns of nodes that onnxruntime fuses on a CPU if operands have certain shapes, with the versions that do.
 
-A pattern is a line a node. `Add(x, b)` are operands in that order, `Add(x | b)` in either. A name that a line makes is
-a link: whatever stands between the two nodes ends the fusion. Any other name is an operand from outside, followed by
-what the matcher asks of it (`:scalar`), what of it must not change (`!`), and the number that it must be (`{0.5}`).
-A link that is made as `n*` may be read by more nodes of the operator that reads it in the pattern.
+A pattern has one line for each node. In `Add(x, b)` the operands have this order, in `Add(x | b)` either order. A name
+that another line computes is a link: any node that is inserted between the two nodes prevents the fusion. Any other
+name is an operand from outside the pattern. The following may stand after such a name: the condition of onnxruntime's
+matcher (`:scalar`), the mark of the part of the shape that must not change (`!`), and the number that the operand must
+contain (`{0.5}`). If a link is written `n*`, more nodes may read it, if their operator is one of the pattern's.
 
-    !  neither its rank nor its sizes: the matcher asks for the shape
-    ~  not its sizes: the matcher takes unit axes, and no constant of more elements
-    ^  not its sizes, and where a size of the result is free not its rank either: the matcher takes unit axes where
-       onnxruntime's own inference knows the rank beside it, which is often less than this program knows
+    !  neither the rank nor the sizes may change, because the matcher compares the shape
+    ~  the sizes may not change: the matcher accepts unit axes, but no constant of more elements
+    ^  the sizes may not change; the rank may not change either if a size of the result is free. The matcher accepts
+       unit axes only if onnxruntime's own inference knows the rank of the other operand, and it often knows less than
+       graphfix
 
 A version behind a mark, `~1.32`, is the first version of onnxruntime whose matcher compares that part. graphfix keeps
 an operand if any measured version compares its shape, because a fixed model may run in any of these versions.
 
-What is not marked may change, but not be stretched to the run-time shape of a link: that is another reader of it.
+An operand without a mark may change. It may not be stretched to the run-time shape of a link, because that adds another
+reader of the link.
 
-Each line was asked of the runtime: tests/targets/test_onnxruntime_fusions.py builds the patterns, changes one operand
-at a time, and compares what onnxruntime makes of them (docs/decisions.md has the list).
+Each line was measured: tests/targets/test_onnxruntime_fusions.py builds the patterns, changes one operand at a time,
+and compares the fusions that onnxruntime makes (docs/decisions.md has the list).
 """
 
 from __future__ import annotations

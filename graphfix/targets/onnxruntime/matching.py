@@ -114,6 +114,7 @@ def _fitting(node: Node) -> Sequence[Pattern]:
 
 @cache
 def _around(operator: Operator, before: frozenset[Operator], behind: frozenset[Operator]) -> Sequence[Pattern]:
+    """Return the patterns whose search begins at `operator` and needs only the operators `before` and `behind` it."""
     return [each for each in patterns()[operator] if each.before <= before and each.behind <= behind]
 
 
@@ -145,6 +146,7 @@ def _further(step: Step, start: Node, match: Match) -> Iterator[Match]:
 
 
 def _candidates(step: Step, start: Node, match: Match) -> Sequence[Node]:
+    """Return nodes that may match the step's line: the start node, or the producer or readers of a matched value."""
     if step.by is None:
         return (start,)
     value = match.values[step.by]

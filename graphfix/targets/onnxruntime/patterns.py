@@ -65,7 +65,7 @@ class Step:
     at: int
     line: Line
     by: str | None
-    """None for the first, which is given."""
+    """The name of the matched value that leads to this line; None for the line at which the search begins."""
     is_reader: bool
 
 
@@ -211,7 +211,10 @@ KINDS: Mapping[str, Callable[[Value, Node], bool]] = {
 
 
 def is_identity(node: Node) -> bool:
-    """Whether onnxruntime takes the node away first: Identity, Dropout, a Cast to the same type, adding 0."""
+    """Return whether onnxruntime removes the node first: Identity, Dropout, a Cast to the same type, adding 0.
+
+    The same applies to subtracting 0, and to multiplying or dividing by 1.
+    """
     first = node.operands[0] if node.operands else None
     if node.domain or first is None or not node.results:
         return False

@@ -122,6 +122,7 @@ def _computed(node: Node) -> str | None:
 
 
 def _dropped(node: Node) -> str | None:
+    """Return why a Dropout can't be converted (its mask is an output, or a later operand is computed), or None."""
     mask = node.results[1] if len(node.results) > 1 else None
     if mask in node.graph.outputs:
         return "torch-mlir leaves its mask in another dialect"

@@ -32,7 +32,7 @@ def _owner(node: Node) -> str | None:
 
 
 def _scales(node: Node) -> str | None:
-    """An element-wise operator on a value with one scale for each index of an axis."""
+    """Return why an element-wise operator can't be converted (an operand has several scales along an axis), or None."""
     if node.row is None or node.row.style not in tosa.ELEMENT_WISE:
         return None
     value = next((value for value in node.operands if value is not None and value.scales > 1), None)

@@ -79,7 +79,7 @@ INT8 = (-128, 127)
 FAR = 2.0**31
 """An EXP result of at least this many quantization steps wraps in the converter's table."""
 INT16_SPAN, TABLE_ENDS = 2**16 - 1, 10
-"""Where the converter's table for a SOFTMAX of int16 ends."""
+"""The number of steps in int16, and the largest distance of operands in the converter's table for SOFTMAX."""
 
 
 def form(node: Node) -> str | None:
