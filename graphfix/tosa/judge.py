@@ -1,4 +1,4 @@
-"""Compare an output of a converted model with the runtime's output: is the difference small enough?
+"""Compare an output of a converted model with the runtime's output: the difference must be small enough.
 
 A runtime has several kernel sets, whose outputs differ slightly. TOSA's output is near enough if it is near to the
 output of one kernel set: within the tolerance, within one step of the output's quantization (for float16: the next

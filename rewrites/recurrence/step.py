@@ -10,7 +10,7 @@ from graphfix.shapes.dim import Shape
 from rewrites.recurrence.nodes import FLOAT, columns
 
 Activations: TypeAlias = tuple[str, ...]
-"""Operators, in the order of the attribute `activations`."""
+"""Names of activation operators, such as Sigmoid, in the order of the attribute `activations`."""
 States: TypeAlias = tuple[Source, ...]
 """The states after a step, the output first: [1,B,H] each."""
 

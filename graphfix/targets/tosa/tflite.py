@@ -24,7 +24,7 @@ from graphfix.targets.tosa.either_format import (
 
 STATE = "it keeps a state, and the converter writes variables that no TOSA tool reads"
 STABLEHLO = "STABLEHLO_"
-"""The prefix of StableHLO's operators. None of the 32 operators that were tried converts."""
+"""The prefix of StableHLO's operators. 32 of these operators were tried, and not one converts."""
 LEFT_OUT = "the converter leaves the operators of StableHLO as they are"
 UNSUPPORTED: dict[str, str] = {
     **dict.fromkeys(
