@@ -211,7 +211,7 @@ def _asked(tool: str, verb: str, arguments: tuple[object, ...], seconds: float) 
 def _complaint(line: str) -> str:
     """Return the error message in a line, with its place in the model if the line has it; empty without an error.
 
-    Examples:
+    Two lines and their messages:
 
         loc("y"("m.tflite":0:0)): error: 'tfl.prelu' op 'alpha' should ...   ->  tfl.prelu: 'alpha' should ... at 'y'
         <unknown>:0: error: loc("nn"): 'tosa.const' op is not aligned ...    ->  tosa.const: is not aligned ... at 'nn'
