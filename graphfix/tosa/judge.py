@@ -1,8 +1,11 @@
 """Compare an output of a converted model with the runtime's output: the difference must be small enough.
 
-A runtime has several kernel sets, whose outputs differ slightly. TOSA's output is near enough if it is near to the
-output of one kernel set: within the tolerance, within one step of the output's quantization (for float16: the next
-number), or as near as the kernel sets are to each other.
+A runtime has several kernel sets, whose outputs differ slightly. TOSA's output is near enough if one of these
+conditions is true for the output of one kernel set:
+
+- the difference is within the tolerance
+- the difference is within one step of the output's quantization (for float16: the next number)
+- the difference is not larger than that of the kernel sets from each other
 """
 
 from __future__ import annotations

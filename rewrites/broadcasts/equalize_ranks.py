@@ -25,8 +25,8 @@ These operands are not changed, and the report contains the reason:
 `--keep-fusions` also leaves operands unchanged if onnxruntime fuses operators depending on their rank. The report
 contains the name of the fusion.
 
-These are findings: a result of more axes than the runtime can broadcast (GF301), and operands of different shapes if
-the operator needs equal shapes although it looks like a broadcasting one, such as ATAN2 and StableHLO's operators
+A result of more axes than the runtime can broadcast is a finding (GF301). Some operators look like broadcasting ones
+but need equal shapes, such as ATAN2 and StableHLO's operators. Operands of different shapes are a finding there
 (GF105).
 """
 

@@ -46,8 +46,9 @@ CODE = "GF203"
 def plan_model(graphs: Sequence[Graph]) -> Iterator[tuple[Node, Iterable[Edit]]]:
     """Yield the edits by which each node reads the operands behind redundant nodes. Unread nodes are removed then.
 
-    The edits are only those of the first kind that applies, because each kind changes what is redundant next: nodes
-    that do nothing, then redundant operands, then constants and reasons.
+    There are three kinds of edits: the removal of nodes that do nothing, the replacement of redundant operands, and
+    smaller constants with reasons. Only the first kind that applies is returned, because its edits change the later
+    plans.
     """
     nodes = [*every_node(graphs)]
     idle = [(node, at) for node in nodes if (at := passed_operand(node)) is not None and does_nothing(node, at)]

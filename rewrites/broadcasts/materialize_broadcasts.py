@@ -23,13 +23,17 @@ first one if several cost the same), or all of them if sizes are not known. `exp
   contain the assumption.
 - `error`: the command fails
 
-These operands are not changed, and the report contains the reason: an exponent that may have one element, the operands
-of an ONNX matrix product, the scale and bias of a normalization, PRELU's alpha in TFLite, an operand of TFLite's
-MAXIMUM or MINIMUM of floats along the innermost axis, and an operand of one of TFLite's activated 8-bit operators if
-only a constant of one element has the result's rank. With `--keep-fusions`, the same applies to operands whose sizes a
-fusion of onnxruntime compares.
+These operands are not changed, and the report contains the reason:
 
-These are findings: a result of more axes than the runtime can broadcast (GF301), and an operand of lower rank than the
+- an exponent that may have one element
+- the operands of an ONNX matrix product
+- the scale and bias of a normalization
+- PRELU's alpha in TFLite
+- an operand of TFLite's MAXIMUM or MINIMUM of floats along the innermost axis
+- an operand of one of TFLite's activated 8-bit operators if only a constant of one element has the result's rank
+- with `--keep-fusions`, an operand whose sizes a fusion of onnxruntime compares
+
+A result of more axes than the runtime can broadcast is a finding (GF301). So is an operand of lower rank than the
 result that `equalize-ranks` did not lift, for example with `--skip equalize-ranks`.
 """
 

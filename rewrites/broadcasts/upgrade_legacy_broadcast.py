@@ -9,9 +9,10 @@ onnxruntime has no kernels for these operators.
 
 The opset belongs to the whole model, so all nodes are upgraded or no node is. No node is upgraded if the rank of a
 legacy operand is not known, or if another operator has no known meaning at opset 8. A default value that is different
-at opset 8 is written as an attribute (Selu). These operators have no known meaning at opset 8: a Clip of opset 1 to 5
-without one of its bounds, and a Dropout or BatchNormalization without `is_test=1`, which runs in training mode. Other
-tools may write wrong files here: onnx's converter copies PRelu's slope unchanged, which is wrong without a message.
+at opset 8 is written as an attribute (Selu). Two kinds of operators have no known meaning at opset 8. One is a Clip of
+opset 1 to 5 without one of its bounds. The other is a Dropout or BatchNormalization without `is_test=1`, which runs in
+training mode. Other tools may write wrong files here: onnx's converter copies PRelu's slope unchanged, which is wrong
+without a message.
 """
 
 from __future__ import annotations

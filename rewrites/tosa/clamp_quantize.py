@@ -3,7 +3,7 @@
     y:int8 = QUANTIZE(x[2,3])   ->  QUANTIZE(MAXIMUM(low, MINIMUM(high, x)))
 
 `low` and `high` are the numbers that the smallest and the largest int8 represent. LiteRT's kernel saturates at these
-numbers, but the converter to TOSA wraps: with a scale of 0.5 and a zero point of 3, a float of 100 becomes -53, not
+numbers, but the converter to TOSA wraps. With a scale of 0.5 and a zero point of 3, a float of 100 becomes -53, not
 127. In LiteRT every bit is the same, except for floats that are 2^31 or more steps from 0: for those the reference
 kernels return an arbitrary number. The constants are operand 0, because LiteRT's kernels then pass a NaN on, and
 QUANTIZE converts it to a number. In TOSA a NaN becomes the zero point. A QUANTIZE to int16 is not changed, because

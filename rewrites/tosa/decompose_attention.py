@@ -6,11 +6,14 @@
         ->  Concat(cos * a - sin * b, sin * a + cos * b)                a, b = the halves of x, or every other element
 
 torch-mlir has no form for these operators. A query that sees no key gets weights of 0, not NaN. onnxruntime's kernels
-round in other places, so the rewrite is inexact: runs of both models compare the result of each such operator, which
+round in other places, so the rewrite is inexact. Runs of both models compare the result of each such operator, which
 may differ by 1e-4 of its largest magnitude.
 
-These nodes are not changed: nodes with a past, a softcap, or a second result; nodes of other types than float32; and
-nodes with more than 65,536 pairs of queries and keys if no query may see a later key.
+These nodes are not changed:
+
+- nodes with a past, a softcap, or a second result
+- nodes of other types than float32
+- nodes with more than 65,536 pairs of queries and keys if no query may see a later key
 """
 
 from __future__ import annotations

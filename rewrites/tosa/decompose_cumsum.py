@@ -6,7 +6,7 @@
 TOSA has no cumulative sum, and no converter writes one. Each step adds the value shifted by the number of elements that
 the steps before it have summed. A reverse sum shifts in the other direction, and an exclusive sum is first shifted by
 1. Integers are summed exactly in any order. Floats are rounded in another order than in LiteRT's kernel, so the rewrite
-is inexact for floats: in runs of both models the result may differ by 1e-4 of its largest magnitude.
+is inexact for floats. In runs of both models the result may differ by 1e-4 of its largest magnitude.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ The TFLite converter writes both kinds of GELU with tosa.pow(x, 3), which is NaN
 the same for ONNX's Gelu with tanh, but converts the exact Gelu correctly. The first form is the same in both formats. q
 is half of ERFC by formula 7.1.26 of Abramowitz and Stegun, because TFLite has no ERF. Its error is at most 1.5e-7.
 
-The result may differ from the runtime's in the last bits, so the rewrite is inexact: runs of both models compare the
+The result may differ from the runtime's in the last bits, so the rewrite is inexact. Runs of both models compare the
 result of each such operator, which may differ by 1e-4 of its largest magnitude. A quantized GELU is a table, which the
 converter writes correctly, so it is not changed.
 """

@@ -5,7 +5,7 @@
                                                        g = Reshape(x, [2,num_groups,-1]);  d = g - ReduceMean(g)
                                                        r = Reshape(d / Sqrt(ReduceMean(d * d) + epsilon), [2,6,4,4])
 
-torch-mlir has no form for these operators. onnxruntime's kernels round in other places, so the rewrite is inexact: runs
+torch-mlir has no form for these operators. onnxruntime's kernels round in other places, so the rewrite is inexact. Runs
 of both models compare the result of each such operator, which may differ by 1e-4 of its largest magnitude. Sizes must
 be numbers.
 """

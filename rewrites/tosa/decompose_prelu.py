@@ -3,10 +3,10 @@
     PRelu(x[1,3,8,8], slope[3,1,1])  ->  Mul(x, Where(GreaterOrEqual(x, 0), 1, slope))
 
 torch-mlir converts a PRelu to constants of float64, which no TOSA tool reads. In onnxruntime every bit is the same,
-including zeros, infinities and NaN. The factor is selected and not the product, because onnxruntime's Where turns a
-negative zero of its second operand into a positive zero, and a product may be rounded to negative zero. The slope must
-certainly fit x, because PRelu never stretches x. Other element types are not changed: for float64, onnxruntime computes
-something else, in which some zeros differ.
+including zeros, infinities and NaN. The factor is selected and not the product. The reason is that a product may be
+rounded to negative zero, and onnxruntime's Where turns a negative zero of its second operand into a positive zero. The
+slope must certainly fit x, because PRelu never stretches x. Other element types are not changed: for float64,
+onnxruntime computes something else, in which some zeros differ.
 """
 
 from __future__ import annotations

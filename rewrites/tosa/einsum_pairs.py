@@ -7,8 +7,11 @@ torch-mlir computes a wrong result for more than two operands, without a message
 operands in pairs from the left. So both forms have the same bits: measured on 2,773 random equations in which every
 letter is in at least two terms, counting the result as a term.
 
-These equations are not changed, and are reported: equations with a letter in only one term (onnxruntime sums it at
-another time), equations with dots, equations with a letter twice in one term, and other types than float32.
+These equations are not changed, and are reported:
+
+- equations with a letter in only one term (onnxruntime sums it at another time)
+- equations with dots, or with a letter twice in one term
+- equations on other types than float32
 """
 
 from __future__ import annotations

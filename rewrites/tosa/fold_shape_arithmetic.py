@@ -7,10 +7,14 @@ If sizes are numbers, shape arithmetic has known results: Shape, Gather, Slice, 
 TFLite SHAPE, STRIDED_SLICE, PACK, REDUCE_PROD, RANGE. Only results that are equal bit for bit in every runtime are
 folded: moved elements, integers, comparisons, and float operations that IEEE 754 rounds correctly.
 
-These nodes are not folded: a node with a result of more than 4096 elements, a node of which only some results are
-known, and a node in a body that may never run. Nodes whose results nothing reads any more are removed. If
-`equalize-ranks` or `materialize-broadcasts` run too, this rewrite runs once more after them, because they may reshape
-or stretch a known value.
+These nodes are not folded:
+
+- a node with a result of more than 4096 elements
+- a node of which only some results are known
+- a node in a body that may never run
+
+Nodes whose results nothing reads any more are removed. If `equalize-ranks` or `materialize-broadcasts` run too, this
+rewrite runs once more after them, because they may reshape or stretch a known value.
 """
 
 from __future__ import annotations

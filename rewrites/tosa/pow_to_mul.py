@@ -13,7 +13,7 @@ size 1, or of unknown size, stay, because another routine may compute them. Squa
 too, because that routine overflows differently. An exponent stays if it is computed, has several elements, or adds axes
 to the result.
 
-LiteRT's kernels return the same bits for squares, with one exception: if a square is larger than the largest float32,
+LiteRT's kernels return the same bits for squares, with one exception. If a square is larger than the largest float32,
 XNNPACK returns that float32 for POW and infinity for MUL.
 """
 

@@ -2,9 +2,9 @@
 
     RESIZE_NEAREST_NEIGHBOR(x[1,4,4,3], [8,8])  ->  the same with half_pixel_centers=True
 
-The old coordinates, floor(i * 0.5), and those of the centers, floor((i + 0.5) * 0.5), select the same elements if an
-axis is repeated by a power of 2, because then no float is rounded. The converter to TOSA computes the old coordinates
-wrongly: it rounds instead of truncating. Nodes with other factors are not changed, and are reported.
+The old coordinates are floor(i * 0.5), and those of the centers floor((i + 0.5) * 0.5). Both select the same elements
+if an axis is repeated by a power of 2, because then no float is rounded. The converter to TOSA computes the old
+coordinates wrongly: it rounds instead of truncating. Nodes with other factors are not changed, and are reported.
 """
 
 from __future__ import annotations

@@ -10,13 +10,17 @@ constants. A list that a Loop collects becomes a Concat of the results of its tr
 parts by Gather.
 
 Results have the same bits in runs without optimizations. In onnxruntime's default session the last bits may change if a
-constant matrix is a state of an ONNX loop: in the loop it is a computed value, and in the unrolled model a constant.
-onnxruntime packs constant matrices ahead of time, and then sums their products in a different order (measured: 1e-7 to
-2e-5). Such a site is marked as inexact; the verdict shows the difference in its line about runs with optimizations.
+constant matrix is a state of an ONNX loop. In the loop the matrix is a computed value, in the unrolled model a
+constant. onnxruntime packs constant matrices ahead of time, and then sums their products in a different order
+(measured: 1e-7 to 2e-5). Such a site is marked as inexact; the verdict shows the difference in its line about runs with
+optimizations.
 
-All trips together may have at most 4096 nodes, including loops inside the loop. These loops are not changed: loops
-whose condition depends on an input, a loop in a body that stays, and a loop whose body contains random operators,
-custom operators or a state, because several copies of it do not compute the same as one that runs several times.
+All trips together may have at most 4096 nodes, including loops inside the loop. These loops are not changed:
+
+- a loop whose condition depends on an input
+- a loop in a body that stays
+- a loop whose body contains random operators, custom operators or a state, because several copies of such a body do not
+  compute the same as one body that runs several times
 """
 
 from __future__ import annotations

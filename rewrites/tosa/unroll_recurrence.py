@@ -10,7 +10,7 @@
 No converter to TOSA writes loops. In many speech and text models, these operators are almost the only ones that can't
 be converted. The formulas are those of the ONNX operators, in both directions, with `linear_before_reset` 0 or 1. In
 TFLite they are those of UNIDIRECTIONAL_SEQUENCE_LSTM, whose states begin at 0 in every run, as after a reset of the
-variables. The kernels of runtimes round in other places, so the rewrite is inexact: runs of both models compare the
+variables. The kernels of runtimes round in other places, so the rewrite is inexact. Runs of both models compare the
 result of each such operator, which may differ by 1e-4 of its largest magnitude.
 
 Sizes must be numbers. The steps may have at most 4096 new nodes: an LSTM of 64 steps has about 1,000, or 2,000 in

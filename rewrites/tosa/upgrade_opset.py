@@ -7,8 +7,8 @@
 Importers support only the operators of recent opsets. The opset belongs to the whole model, including bodies and
 functions, so all nodes are rewritten or no node is. Each node is rewritten in its place: its name, its metadata,
 quantization notes, stored shapes and payloads are not changed. If an operator changed in a way that can't be expressed
-at opset 17 (a training BatchNormalization, a Scan of opset 8, a Softmax of unknown rank), the model is not changed, and
-the reason is reported. A main graph that only calls functions is not upgraded.
+at opset 17, the model is not changed, and the reason is reported. Examples are a training BatchNormalization, a Scan of
+opset 8, and a Softmax of unknown rank. A main graph that only calls functions is not upgraded.
 
 onnx's own version converter is not used. It drops local functions, the metadata of nodes and graphs, and quantization
 notes. It also writes an old Resize without its coordinates, which is wrong without a message.

@@ -1,12 +1,13 @@
 """Run ONNX models in onnx's reference evaluator: slow, for models that onnxruntime has no kernels for.
 
 The evaluator computes in bfloat16, too. It does not support the attributes `broadcast` and `axis` of operator sets 1 to
-6, so this module adds them according to the specification of those versions (Operators changelog, Add-1, Add-6, Gemm-1,
-PRelu-6): B's axes are aligned at `axis` of A, by default at A's last axes.
+6, so this module adds them. B's axes are aligned at `axis` of A, by default at A's last axes. Source: the specification
+of those versions (Operators changelog, Add-1, Add-6, Gemm-1, PRelu-6).
 
 The evaluator also reads some old operators with the defaults of a newer version. So their old defaults are written into
-the model as attributes. Without them, the evaluator uses Selu's constants of set 6 before set 6, excludes the padding
-from a mean before set 7, and runs a BatchNormalization of sets 7 and 8 in training mode.
+the model as attributes. Without these attributes, the evaluator computes wrong results for Selu before set 6 (the
+constants of set 6), for AveragePool before set 7 (a mean with the padding), and for BatchNormalization of sets 7 and 8
+(training mode).
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 A pattern has one line for each node. In `Add(x, b)` the operands have this order, in `Add(x | b)` either order. A name
 that another line computes is a link: any node that is inserted between the two nodes prevents the fusion. Any other
-name is an operand from outside the pattern. The following may stand after such a name: the condition of onnxruntime's
-matcher (`:scalar`), the mark of the part of the shape that must not change (`!`), and the number that the operand must
-contain (`{0.5}`). If a link is written `n*`, more nodes may read it, if their operator is one of the pattern's.
+name is an operand from outside the pattern. After such a name, three parts may follow: the condition of onnxruntime's
+matcher (`:scalar`), a mark (`!`), and the number that the operand must contain (`{0.5}`). A mark states which part of
+the shape must not change. If a link is written `n*`, more nodes may read it, if their operator is one of the pattern's.
 
     !  neither the rank nor the sizes may change, because the matcher compares the shape
     ~  the sizes may not change: the matcher accepts unit axes, but no constant of more elements

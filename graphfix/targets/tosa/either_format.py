@@ -1,7 +1,7 @@
 """Reasons and limits of TOSA 1.0 at level 8k for both formats; `onnx` and `tflite` contain those of one format.
 
-Each entry was observed in the converters and the reference model (docs/decisions.md): some refuse with the name of
-another operator, some end the process, and some convert without a message and compute another result.
+Each entry was observed in the converters and the reference model (docs/decisions.md). Some nodes are refused with the
+name of another operator, some end the process, and some convert without a message and compute another result.
 """
 
 from __future__ import annotations
