@@ -67,14 +67,14 @@ def main(name: str, seconds: str) -> None:
 
 
 def _onnxruntime() -> None:
-    """Run the model in onnxruntime. Raises RefusedError if the result is wrong."""
+    """Run the probe's model in onnxruntime. Raises RefusedError if the result is wrong."""
     from graphfix.runtimes.onnx import onnxruntime
 
     _compare(onnxruntime.load(ONNX).run({"x": _input()}))
 
 
 def _onnx_reference() -> None:
-    """Run the model in onnx's reference evaluator. Raises RefusedError if the result is wrong."""
+    """Run the probe's model in onnx's reference evaluator. Raises RefusedError if the result is wrong."""
     from graphfix.runtimes.onnx import reference_evaluator
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -82,14 +82,17 @@ def _onnx_reference() -> None:
 
 
 def _litert(kernels: str) -> None:
-    """Run the model in LiteRT with one kernel set. Raises RefusedError if the result is wrong."""
+    """Run the probe's model in LiteRT with one kernel set. Raises RefusedError if the result is wrong."""
     from graphfix.runtimes.litert import interpreter
 
     _compare(interpreter.load(TFLITE, kernels=kernels).run({"x": _input()}))
 
 
 def _tflite_reader() -> None:
-    """Read the model's tables with the package `tflite`. Raises RefusedError if they do not contain one operator."""
+    """Read the tables of the probe's model with the package `tflite`.
+
+    Raises RefusedError if they do not contain one operator.
+    """
     import tflite
 
     model = tflite.Model.GetRootAs(TFLITE)
@@ -99,7 +102,7 @@ def _tflite_reader() -> None:
 
 
 def _converter(tool: str, seconds: float) -> None:
-    """Convert the model to TOSA by one of the two converters. Raises RefusedError if the written file is empty."""
+    """Convert the probe's model to TOSA by the converter `tool`. Raises RefusedError if the written file is empty."""
     from graphfix.runtimes import tosa
 
     with tempfile.TemporaryDirectory() as scratch:

@@ -114,7 +114,10 @@ def _operator(target: Target, node: Node, values: list[Value]) -> Leave | None:
 
 
 def _what_becomes(target: Target) -> str:
-    """Return the end of a reason: what happens to a node that the target does not support. Empty if it is not known."""
+    """Return `: ` and the consequence for a node that the target does not support; empty if it is not known.
+
+    The text is appended to the reason of a finding.
+    """
     return f": {target.outside}" if target.outside else ""
 
 

@@ -65,7 +65,7 @@ ONNX_MOVEMENT = frozenset("Reshape Unsqueeze Squeeze Tile Expand".split())
 Converters write them as operators that each target supports, except Expand, which becomes a BROADCAST_TO.
 """
 MATERIALIZE = "materialize-broadcasts"
-"""The rewrite that makes the stretches which the option `broadcasts` controls."""
+"""The name of the rewrite that makes the stretches which the option `broadcasts` controls."""
 OF_CONSTANTS = ("fold-shape-arithmetic", "concat-constant-operands")
 """The rewrites that replace known results by constants.
 
@@ -76,7 +76,10 @@ TILES, RESHAPES = "tile-for-broadcast-to", "reshape-for-unit-axes"
 
 
 def original(value: Value) -> Value:
-    """Return the value of the file that edits lifted or stretched to this value. An edit's value has a new name."""
+    """Return the file's own value behind a value that edits lifted or stretched; any other value is returned as is.
+
+    Messages contain the name of the file's value, because an edit's value has a new name.
+    """
     node = value.producer
     while node is not None and node.index < 0 and node.op in MOVEMENT | ONNX_MOVEMENT:
         value = node.operand(0)
@@ -85,7 +88,7 @@ def original(value: Value) -> Value:
 
 
 def value_text(value: Value) -> str:
-    """Return `c[N,4]`, or `c[N,4] as [1,N,4]` if an edit lifted or stretched the value."""
+    """Return a value as text for messages: `c[N,4]`, or `c[N,4] as [1,N,4]` if an edit lifted or stretched it."""
     named = original(value)
     return str(value) if named is value else f"{named} as {str(value).removeprefix(value.name)}"
 

@@ -113,7 +113,7 @@ def _by_repeats(node: Node, to: Shape, form: StretchForm) -> WrittenStretch | No
 
 
 def _by_axes(node: Node, to: Shape, _: StretchForm) -> WrittenStretch | None:
-    """Return the meaning of a node whose attribute `broadcast_dimensions` lists a result axis per operand axis.
+    """Return the meaning of a stretch with `broadcast_dimensions`: for each operand axis, an axis of the result.
 
     Only an ordinary stretch can express lifted axes, so the node is always replaced. Raises Undecided for invalid axes.
     """

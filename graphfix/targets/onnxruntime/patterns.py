@@ -15,7 +15,7 @@ from graphfix.shapes.shape import same_shape
 from graphfix.targets.onnxruntime.fusions import FUSIONS, RAREST, Fusion
 
 Operator: TypeAlias = tuple[str, str]
-"""(domain, operator)."""
+"""An operator as (domain, name), such as ("", "Add")."""
 Mark: TypeAlias = Literal["", "!", "~", "^"]
 """The part of a shape that must not change; `targets.onnxruntime.fusions` explains the marks."""
 CLOSE = 1e-3
