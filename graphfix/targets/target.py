@@ -103,7 +103,10 @@ def moved_by(*operators: str) -> frozenset[str]:
 
 
 def moving(rewrites: Iterable[str], movement: frozenset[str] | None) -> tuple[str, ...]:
-    """Return the rewrites in order, with those that replace movement operators which the target does not support."""
+    """Return `rewrites` in the order in which they run, with rewrites that replace unsupported movement operators.
+
+    `movement` are the movement operators that the target supports; None: all of them.
+    """
     wanted = set(rewrites)
     if movement is not None and "TILE" in movement and "BROADCAST_TO" not in movement:
         wanted.add(TILES)

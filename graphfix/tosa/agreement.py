@@ -237,7 +237,7 @@ def _undefined(met: str | None) -> str:
 
 
 def _more_than(limits: Limits) -> str:
-    """Return the text that an output differs by more than the limits."""
+    """Return the beginning of a reason: an output differs by more than the user's limits, or the default limit."""
     if limits.atol is None and limits.rtol is None:
         return f"differs by more than {TOLERANCE:g} of its range"
     return f"differs by more than atol {limits.atol or 0:g}, rtol {limits.rtol or 0:g}"

@@ -44,7 +44,7 @@ class Judged:
     """The comparison of one output in one run."""
 
     largest: float
-    """The largest difference from the nearest of the runtime's kernel sets."""
+    """The largest difference of an element from the output of the nearest kernel set."""
     relative: float | None
     """`largest` as a fraction of the range of the values; None if all values are equal."""
     within: bool

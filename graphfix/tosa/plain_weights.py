@@ -29,7 +29,7 @@ WHOLE = frozenset({"int8", "uint8"})
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Dequantize the int8 weights of an operator whose data are floats."""
+    """Yield the replacement of an operator on floats, with its int8 or uint8 weights dequantized."""
     data, result = node.operand(DATA[node.op]), node.results[0]
     weights = [at for at, value in enumerate(node.operands) if value is not None and _is_weight(value)]
     if result is None or data.dtype != "float32" or not weights:

@@ -33,7 +33,7 @@ class SequenceLstm:
 
     @property
     def steps(self) -> int:
-        """The number of steps."""
+        """The number of steps in time."""
         return self.node.operand(0).ranked.numbers[0 if self.in_time else 1]
 
     @property

@@ -24,7 +24,7 @@ IMAGE = slice(1, 3)
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Yield the replacement of the node by one with the option."""
+    """Yield the replacement by an equal node with the option half_pixel_centers."""
     data, result = node.operand(0), node.results[0]
     if result is None or node.attributes.get(CENTERS) or node.attributes.get("align_corners"):
         return

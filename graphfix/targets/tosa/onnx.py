@@ -74,7 +74,7 @@ def _of_type(node: Node) -> str | None:
 
 
 def _average(node: Node) -> str | None:
-    """Return why an AveragePool can't be converted (it has not two spatial axes, or it has dilations), or None."""
+    """Return why an AveragePool can't be converted (it has one or three spatial axes, or dilations), or None."""
     kernel = node.attributes.get("kernel_shape")
     if isinstance(kernel, tuple) and len(kernel) != PAIR:
         axes = "one axis" if len(kernel) == 1 else f"{len(kernel)} axes"
