@@ -1,4 +1,7 @@
-"""The rewrites, in the order in which they run: one module each, a docstring and a pure plan."""
+"""The rewrites, in the order in which they run.
+
+Each is a module with a docstring (its page) and a pure function `plan`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def steps(names: Container[str] | None = None) -> tuple[Step, ...]:
-    """Return the steps with the rewrites of these names alone, or with all: only those are imported."""
+    """Return the steps that contain the rewrites of these names; with None, all steps.
+
+    Only these rewrites are imported.
+    """
     made: list[Step] = []
     for turn, entries in groupby(ORDER, attrgetter("turn")):
         modules = [entry.module for entry in entries if names is None or entry.name in names]
@@ -27,7 +33,10 @@ def steps(names: Container[str] | None = None) -> tuple[Step, ...]:
 
 
 def __getattr__(name: str) -> tuple[Step, ...]:
-    """Import all of them where `ALL` is asked for."""
+    """Return all steps for the attribute `ALL`; every rewrite is imported then.
+
+    Raises AttributeError for any other name.
+    """
     if name != "ALL":
         raise AttributeError(f"module 'rewrites' has no attribute {name!r}")
     return steps()

@@ -48,9 +48,10 @@ class Policy:
     """The operators by which the target allows stretches to be written; they are not replaced. None: all operators."""
 
     def edits(self, rewrite: Rewrite, node: Node, kept: Fusions | None = None) -> Sequence[Edit]:
-        """The edits of one node that are carried out, but those that would end a fusion that is to be kept.
+        """Return the edits of one node after the choices were applied.
 
-        Raises as the plan does, and GraphfixError (--unknown error).
+        `kept` are the fusions that must not be broken. Raises what the plan raises (Undecided, Incompatible), and
+        GraphfixError for `--unknown error`.
         """
         if rewrite.name == NORMALIZE and self._expands and is_run_time_form(node):
             return [Leave(0, "its rank is known only at run time, where it takes the shape of another value", "GF104")]

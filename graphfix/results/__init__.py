@@ -1,4 +1,7 @@
-"""What the engine and the checker return and the report prints: plain data that imports no other package."""
+"""The results that the engine and the checker return and that reports print: plain data without behaviour.
+
+This package imports no other package of graphfix.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from graphfix.results.records import dataclass, field
 
 InputNumber = bool | int | float
 InputValue = InputNumber | tuple[InputNumber, ...]
-"""What `--set` says that an input is: a scalar, or a flat list of its elements."""
+"""The value that `--set` gives to an input: a scalar, or a flat list of its elements."""
 
 Status = Literal["changed", "left", "exempt", "found"]
 VerdictStatus = Literal["proved", "equal", "different", "contradicted", "undecided", "skipped"]
@@ -24,19 +27,19 @@ class GraphfixError(Exception):
 
 
 class RewriteError(GraphfixError):
-    """A rewrite of the user's own is at fault; its cause is what Python raised."""
+    """A rewrite of the user's own failed; the exception's `__cause__` is the original Python exception."""
 
 
 class OverwriteError(GraphfixError):
-    """A report would replace a file that is read: none is written."""
+    """A report would replace a file that is read. No report is written then."""
 
 
 @described
 @dataclass(slots=True)
 class Site:
-    """One operand of one node (or the node itself, `operand` None) that a finding is about.
+    """A finding or an edit at one operand of a node, or at the node itself (`operand` is None).
 
-    Read-only by type: big models have 100,000s, and a frozen dataclass costs three times as much to make.
+    Read-only by type: large models have 100,000s of sites, and making a frozen dataclass takes three times as long.
     """
 
     code: Final[str]
@@ -46,24 +49,30 @@ class Site:
     op: Final[str]
     """The operator."""
     graph: Final[str]
-    """`main`, or the path of the body that holds the node, such as `main/if_3.then_branch`."""
+    """`main`, or the path of the body that contains the node, such as `main/if_3.then_branch`."""
     operand: Final[int | None]
-    """Its index, from 0."""
+    """The index of the operand, from 0; None for the node itself."""
     before: Final[JsonShape]
-    """The operand's shape, or the node's where `operand` is None."""
+    """The operand's shape; the shape of the node's first result if `operand` is None."""
     after: Final[JsonShape]
     status: Final[Status]
-    """`found` by `check`, `changed` by `fix`; `left` with a reason; `exempt`: it stays on purpose."""
+    """`found` by `check`; `changed` by `fix`; `left` alone with a reason; `exempt`: left as it is on purpose."""
     rewrite: Final[str | None] = None
-    """Which one made the edit, or would."""
+    """The name of the rewrite that made the edit, or would make it."""
     reason: Final[str | None] = None
-    """Completes the sentence "left alone because"; of an edit what it is where shapes do not say that, mostly None."""
+    """For `left` and `exempt`, the end of the sentence "left alone because ...".
+
+    For an edit, an explanation or None.
+    """
     bytes: Final[int] = 0
-    """By how much the file's constants grew; of several edits of one node the first has it."""
+    """The bytes of constants that the edit added to the file.
+
+    If a node has several edits, only its first site has them.
+    """
     blocks: Final[bool] = False
-    """Whether no converter to the target makes anything right of the model as long as it is so."""
+    """Whether no converter to the target can convert the model correctly while this site exists."""
     inexact: Final[str | None] = None
-    """Why the numbers may differ, and by how much at most; None where every bit is the same."""
+    """Why the result's numbers may differ, and by how much at most; None if every bit stays the same."""
 
     def __repr__(self) -> str:
         """Return `<Site: GF101 changed, Add 'head/add' operand 1: [4] -> [1,1,4]>`."""
@@ -73,7 +82,7 @@ class Site:
 
     @property
     def is_finding(self) -> bool:
-        """Whether `check` ends with 1 for it: what it found, and what it could not decide."""
+        """Return whether `check` exits with status 1 because of this site: its status is `found` or `left`."""
         return self.status in ("found", "left")
 
 
@@ -86,41 +95,41 @@ def _shape_text(shape: JsonShape) -> str:
 
 @dataclass(frozen=True, slots=True)
 class InexactSite:
-    """An operator of the first file that the second writes in others, which round in other places."""
+    """An operator of the first file that the second file computes by other operators, which round differently."""
 
     operator: str
-    """As a report names it: `GELU#0`."""
+    """The operator's name in reports, such as `GELU#0`."""
     before: str
     after: str
-    """The value that it makes, in the first file and in the second, as the runtime names it."""
+    """The name of the operator's result, in the first file (`before`) and in the second file (`after`)."""
     graph: int = 0
-    """TFLite: the subgraph that holds it."""
+    """TFLite: the index of the subgraph that contains the operator."""
     inside: bool = False
-    """ONNX: whether a body holds it, whose values no run can show."""
+    """ONNX: whether the operator is in a body. No run can show the values of a body."""
 
 
 @described
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Both models run on the same inputs under one binding of the free dims."""
+    """One run of both models on the same inputs, with one binding of the free dims."""
 
     bindings: Mapping[str, int]
     optimizations: Literal["off", "on"]
     status: Literal["equal", "different", "undecided"]
     outputs: int = 0
-    """How many outputs were compared."""
+    """The number of outputs that were compared."""
     largest_difference: float | None = None
     reason: str | None = None
     kernels: str = ""
-    """The kernel set, where the runtime has several: `reference`, `builtin` or `xnnpack` for LiteRT."""
+    """The kernel set, if the runtime has several: `reference`, `builtin` or `xnnpack` for LiteRT."""
     signature: str = ""
-    """The SignatureDef that was run, where it is not the model's main graph."""
+    """The SignatureDef that was run; empty for the model's main graph."""
 
 
 @described
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Where the load of the second file was observed: a runtime decides much when it loads a file."""
+    """Whether the second file was loaded by a runtime. A runtime makes many decisions when it loads a file."""
 
     observed: Sequence[str] = ()
     """The ways to load a file in which the second file loads, such as `onnxruntime with optimizations`."""
@@ -133,35 +142,37 @@ class Load:
 @described
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether two models compute the same: what `verify` returns.
+    """The result of comparing two models: whether they compute the same. `verify` returns it.
 
-    `status` is `proved` (for all inputs), `equal` (in all runs), `different`, `contradicted` (a size that was taken for
-    granted is another one), `undecided` or `skipped`. `reason`, `proof` and `first_difference` say why, `runs` lists
-    what was run, and `assumes` what was taken for granted.
+    `status` is `proved` (equal for all inputs), `equal` (in all runs), `different`, `contradicted` (an assumed size is
+    wrong), `undecided` or `skipped`. `reason`, `proof` and `first_difference` explain the status, `runs` lists the
+    runs, and `assumes` lists the assumptions.
     """
 
     status: VerdictStatus
     runs: Sequence[Run] = ()
     exceptions: Sequence[Mapping[str, Any]] = ()
-    """What the runtime itself computes differently for an explicit form: its class, site and count."""
+    """Places where the runtime itself computes an explicit form differently: class, site and count of each."""
     first_difference: Mapping[str, Any] | None = None
-    """The first tensor, in the order of execution, that differs: name, producer, index, both values."""
+    """The first tensor that differs, in the order of execution: name, producer, index, both values."""
     reason: str | None = None
-    """Why the runs decided nothing, or how they compared."""
+    """Why the runs are undecided, or by which rule their outputs were compared."""
     proof: Mapping[str, Any] | None = None
-    """What the proof found, where it was asked: its `status`, `reason`, `first` nodes with their maps, `assumes` and
-    `seconds`."""
+    """The result of the proof: `status`, `reason`, `first` unmatched nodes with their maps, `assumes`, `seconds`.
+
+    None if no proof was requested.
+    """
     assumes: Sequence[str] = ()
     facts: Facts | None = None
-    """What the runs say of the sizes that were claimed, where any were."""
+    """The comparison of claimed sizes with the sizes in the runs; None if there were no claims."""
     load: Load | None = None
-    """Where the second file was loaded; None where that was not asked, or where the interfaces differ already."""
+    """Whether the second file was loaded; None if no load was requested, or if the interfaces already differ."""
     seed: int = 0
-    """Of the inputs."""
+    """The seed of the inputs."""
     versions: Mapping[str, str] = field(default_factory=dict)
-    """By runtime: what was run."""
+    """By runtime: the version that was run."""
     sha256: Mapping[str, str] = field(default_factory=dict)
-    """Of the files `before` and `after`."""
+    """The digests of the two files, with the keys `before` and `after`."""
     newer: Sequence[str] = ()
     """A sentence for each runtime that is newer than the versions with which graphfix was measured."""
 
@@ -174,49 +185,58 @@ class Verdict:
 
     @property
     def is_no(self) -> bool:
-        """Whether a run shows that the two models, or what was claimed of sizes, do not agree."""
+        """Return whether a run shows that the models differ, or that an assumed size is wrong."""
         return self.status in ("different", "contradicted")
 
 
 @described
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """How far one output of a converted model is from the original's, at worst over all runs."""
+    """The largest difference between an output of a converted model and the original's output, over all runs."""
 
     output: str
     largest: float
     """The largest absolute difference; infinite where shapes differ, or a NaN or an infinity has no counterpart."""
     relative: float | None
-    """That, as a part of the range of the output's values in the same run; None where it is constant in every run."""
+    """The largest difference divided by the range of the output's values in the same run.
+
+    None if the output is constant in every run.
+    """
     within: bool
-    """Whether it is near enough: within the tolerance (of the range, or of what a constant output is at most, 1 at
-    least), a step of its quantization, or as near as the runtime's own kernel sets are to each other."""
+    """Whether the difference is small enough.
+
+    It is if it is within the tolerance, within one quantization step, or not larger than the difference between the
+    runtime's own kernel sets. The tolerance is a part of the output's range. For a constant output it is a part of its
+    largest magnitude, or of 1 if that is larger.
+    """
     spread: float | None = None
-    """How far those sets are from each other; None where only one was asked."""
+    """The largest difference between the runtime's own kernel sets; None if only one was run."""
     quanta: float | None = None
-    """The largest difference in steps of the output's quantization; None for one that is not quantized."""
+    """The largest difference in quantization steps; None if the output is not quantized."""
 
 
 @described
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What the TOSA tools made of a model."""
+    """The result of converting a model by the TOSA tools."""
 
     status: ConversionStatus
-    """`converted`: valid, and no run was asked for; `agrees`, `differs`, `unpredictable`: what the runs showed;
-    `not run`: valid, but something could not be run; `refused`: not converted, or not valid."""
+    """`converted`: valid, and no run was requested. `agrees`, `differs`, `unpredictable`: the result of the runs.
+
+    `not run`: valid, but a model could not be run. `refused`: not converted, or not valid.
+    """
     tool: str
-    """The converter."""
+    """The name of the converter."""
     reason: str | None = None
-    """Why it was refused or not run, or what the runs showed, in one line."""
+    """One line: why the model was refused or not run, or the result of the runs."""
     operators: Mapping[str, int] = field(default_factory=dict)
-    """TOSA operators by name, and how many of each; custom ones are `tosa.custom:NAME`."""
+    """By name of a TOSA operator: how often it occurs. A custom operator has the name `tosa.custom:NAME`."""
     bytecode: str | None = None
-    """The file of MLIR bytecode beside the output."""
+    """The path of the MLIR bytecode beside the output."""
     gaps: Sequence[Gap] = ()
     runs: int = 0
     beside: str = ""
-    """What the reference model was run beside: `onnxruntime`, `LiteRT (reference kernels)`."""
+    """The runtime of the original model: `onnxruntime`, `LiteRT (reference kernels)`."""
     tolerance: float = 0.0
     specification: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -225,16 +245,19 @@ class Conversion:
 @described
 @dataclass(frozen=True, slots=True)
 class OpenSizes:
-    """Sizes that are not known: whether they are equal, so that no operand is stretched, or which numbers they are."""
+    """Unknown sizes on which nodes depend, and the options that would decide them.
+
+    It is unknown whether the sizes are equal, so that no operand is stretched, or which numbers they are.
+    """
 
     nodes: int
-    """How many nodes depend on it."""
+    """The number of nodes that depend on these sizes."""
     sizes: tuple[str, ...]
-    """What meets: sizes of inputs (`ids[0]`, or a symbol), numbers, and what is computed."""
+    """The sizes that come together on one axis: sizes of inputs (`ids[0]`, a symbol), numbers, computed sizes."""
     option: str
-    """What would decide it on the command line, with `<size>` in place of a number."""
+    """The command-line options that would decide these sizes, with `<size>` instead of a number."""
     text: str
-    """All of that in one sentence."""
+    """The whole entry as one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,9 +275,9 @@ class FileFacts:
 @described
 @dataclass(slots=True)
 class Change:
-    """A node as `show` prints it, before the edits and after them; None where it is not there.
+    """The notation of a node before and after the edits; None if the node does not exist then.
 
-    Read-only by type, as `Site` is.
+    Read-only by type, like `Site`.
     """
 
     graph: Final[str]
@@ -265,60 +288,66 @@ class Change:
 @described
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What `fix`, `check`, `verify` or `tosa` did with one model.
+    """The result of `fix`, `check`, `verify` or `tosa` for one model.
 
-    `sites` has a Site for each operand that was changed, found, left or exempt; `rewrites` counts edits by rewrite, and
-    `changed` says whether there were any. `model` is the result of `fix` in memory, `output` the file that was written.
-    `verdict` says whether the result computes the same, `assumes` what was taken for granted of sizes.
+    `sites` has a Site for each operand that was changed, found, left or exempt. `rewrites` counts edits by rewrite, and
+    `changed` is whether there were any. `model` is the result of `fix` in memory, `output` the file that was written.
+    `verdict` is whether the result computes the same, and `assumes` lists assumptions about sizes.
     """
 
     command: str
     source: str
-    """The model's path as it was given; of a model without a path a name such as `<bytes>` or `<ModelProto>`."""
+    """The path of the model as the user wrote it.
+
+    For a model without a path, a name such as `<bytes>` or `<ModelProto>`.
+    """
     format: str
     """`onnx` or `tflite`."""
     target: str | None = None
     output: str | None = None
-    """The file that was written; None where none was."""
+    """The path of the written file; None if no file was written."""
     changed: bool = False
-    """Whether the result is more than a copy."""
+    """Whether the result differs from a copy of the input."""
     rewrites: Mapping[str, int] = field(default_factory=dict)
-    """By name of those that ran: how many edits each made."""
+    """By name of a rewrite that ran: its number of edits."""
     sites: Sequence[Site] = ()
     verdict: Verdict | None = None
-    """None where nothing was to be verified."""
+    """None if there was nothing to verify."""
     assumes: Sequence[str] = ()
-    """What was taken for granted of the model's sizes and values: sentences."""
+    """Sentences: assumptions about the model's sizes and values."""
     seconds: Mapping[str, float] = field(default_factory=dict)
     """Wall-clock time by step: `load`, `infer`, `plan`, `write`, `verify`, `proof`."""
     conversion: Conversion | None = None
-    """Of `tosa` alone."""
+    """The result of the conversion; only for `tosa`."""
     open_sizes: Sequence[OpenSizes] = ()
-    """What is not known of sizes; on the first most nodes depend."""
+    """Unknown sizes that decide broadcasts; the sizes on which most nodes depend come first."""
     notes: Sequence[str] = ()
-    """Sentences: what the target could not ask of this model, which operators graphfix does not know, a name of the
-    output that says another format."""
+    """Sentences for the user.
+
+    They are about limits of the target that could not be checked, about unknown operators, and about a file whose
+    suffix is that of the other format.
+    """
     suppressed: int = 0
-    """Of `check`: how many findings are none, because the baseline has them; they are no sites."""
+    """For `check`: the number of findings that the baseline contains. They are not in `sites`."""
     own_codes: Mapping[str, str] = field(default_factory=dict)
-    """By finding code of rewrites of the user's own that ran: the first line of the page."""
+    """By finding code of the user's own rewrites that ran: the first line of the rewrite's page."""
     excerpt: Excerpt | None = None
-    """The nodes that sites are about, and those around them, where a report that draws them was asked for."""
+    """The nodes with sites and their neighbours; only if a report was requested that draws them."""
     dry_run: bool = False
-    """Whether nothing was to be written: it was planned, and not verified."""
+    """Whether the edits were only planned: nothing was written or verified."""
     changes: Sequence[Change] = ()
-    """Every node in order, where a diff was asked for."""
+    """The notation of every node, in order; only if a diff was requested."""
     sites_left: int = 0
-    """For `fix`: the number of findings that `check` of the output has."""
+    """For `fix`: the number of findings of a `check` of the output."""
     check_options: Sequence[str] = ()
-    """The options of the `check` command that lists these sites."""
+    """The options of the `check` command that lists these findings."""
     model: Any = field(default=None, repr=False, compare=False)
-    """For `graphfix.fix`: the rewritten `graphfix.Model`; None for other commands. JSON does not have it."""
+    """For `graphfix.fix`: the rewritten `graphfix.Model`; None for other commands. It is not in the JSON document."""
     files: Sequence[FileFacts] = ()
     """The model that was read and, if one was written, the result; only for a report that shows them. JSON does not
     have it."""
     reused: bool = False
-    """Of a batch: whether it was made before, of the same bytes, with the same options and version."""
+    """For a batch: whether an earlier result was used, made from the same bytes by the same options and version."""
 
     def __repr__(self) -> str:
         """Return `<Outcome: fix m.onnx for ranks: 20 changed, 2 left, proved>`."""

@@ -1,4 +1,4 @@
-"""Claims of the view about sizes, assumptions about stored sizes, and how the runs of the original confirm both."""
+"""Claims of the view about sizes, assumptions about stored sizes, and the comparison of both with runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from graphfix.results.records import dataclass
 
 SHAPES_INFERRED = "the shapes behind the bound sizes are inferred, as LiteRT does not tell them"
-"""The assumption about a TFLite model that LiteRT refuses at the bound sizes; LiteRT's reason follows."""
+"""The beginning of an assumption about a TFLite model that LiteRT refuses at the bound sizes.
+
+LiteRT's reason follows.
+"""
 
 _PLACES_SHOWN = 6
 _PLACES_IF_MORE = 3
@@ -19,10 +22,13 @@ class Term:
     """A size that is not a number: its names, and its least and greatest possible value."""
 
     names: tuple[str, ...]
-    """A name is the same size everywhere; several names are the broadcast of their sizes; () is anonymous."""
+    """Places with the same single name have the same size.
+
+    Several names mean the broadcast of their sizes; () is unknown.
+    """
     least: int
     most: int | None
-    """None is unbounded."""
+    """The greatest possible value; None if there is no limit."""
 
 
 ClaimedShape = tuple[int | Term, ...]
@@ -30,7 +36,7 @@ ClaimedShape = tuple[int | Term, ...]
 
 @dataclass(frozen=True, slots=True)
 class StoredSize:
-    """A stored size of a value that is believed, such as `s0 + 1`."""
+    """A size stored in the file, such as `s0 + 1`, that is relied on without proof."""
 
     value: str
     axis: int
@@ -38,7 +44,7 @@ class StoredSize:
 
     @property
     def sizes(self) -> Mapping[int, str]:
-        """The size by axis."""
+        """Return the text of the size by axis."""
         return {self.axis: self.text}
 
     def __str__(self) -> str:
@@ -47,7 +53,7 @@ class StoredSize:
 
 @dataclass(frozen=True, slots=True)
 class StoredShape:
-    """A stored shape that is believed, of a result of an operator without a rule."""
+    """A shape stored in the file for a result of an operator without a shape rule, relied on without proof."""
 
     value: str
     operator: str
@@ -62,7 +68,7 @@ class StoredShape:
 
 
 def assumptions(believed: Iterable[StoredSize | StoredShape]) -> list[str]:
-    """Return the lines of assumptions about stored sizes and shapes: one for each operator and each single size."""
+    """Return a sentence for each operator whose stored shapes are relied on, and for each single stored size."""
     lines: dict[str, None] = {}
     shapes: dict[str, list[str]] = {}
     for stored in believed:
@@ -77,10 +83,10 @@ def assumptions(believed: Iterable[StoredSize | StoredShape]) -> list[str]:
 
 
 def equal_dims(name: str, places: Sequence[str]) -> str:
-    """Return the assumption that the dims of inputs that a file names alike are equal; `places` are `input[axis]`.
+    """Return the assumption that dims of inputs with the same name in the file are equal.
 
-    The readers of the rewriter and of the checker find the places, each by itself; in one wording, a report can leave
-    out what both assume.
+    `places` are texts such as `input[axis]`. The rewriter and the checker each find the places themselves. With the
+    same wording, a report can omit a duplicate.
     """
     shown = places if len(places) <= _PLACES_SHOWN else places[:_PLACES_IF_MORE]
     more = f" and {len(places) - len(shown)} more" if len(shown) < len(places) else ""
@@ -96,14 +102,14 @@ class Claims:
     values: Mapping[str, ClaimedShape]
     """The operands that are values of the main graph, without constants, whose dims are in the file."""
     elsewhere: int = 0
-    """The number of further operands, in bodies and functions, where the runs observe nothing."""
+    """The number of further operands in bodies and functions, where runs observe nothing."""
 
     believed: Sequence[StoredSize | StoredShape] = ()
-    """The stored sizes and shapes that are believed. The runs evaluate and compare each of them."""
+    """The stored sizes and shapes that are relied on. The runs evaluate and compare each of them."""
 
     @property
     def node_names(self) -> Collection[str]:
-        """The values of the main graph that are to be observed."""
+        """Return the names of the values of the main graph that a run has to observe."""
         return {**dict.fromkeys(self.values), **dict.fromkeys(stored.value for stored in self.believed)}
 
     @property
@@ -114,11 +120,11 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A value whose sizes in the runtime differ from those that the view claims."""
+    """A value whose sizes in the runtime differ from the sizes that the view claims."""
 
     value: str
     claim: str
-    """As the report shows it: `[2,N]`."""
+    """The claimed shape as reports show it: `[2,N]`."""
     observed: tuple[int, ...]
     why: str
     """The axis that contradicts the claim, if the numbers do not show it; else empty."""
@@ -138,6 +144,6 @@ class Facts:
     """The number of values whose sizes were observed in a run, or follow from observed ones."""
     contradicted: int
     first: Contradiction | None = None
-    """The first one, in the order of execution."""
+    """The first contradiction in the order of execution."""
     ran: bool = True
-    """Whether a runtime runs the whole original. If none does, stored shapes have no witness."""
+    """Whether a runtime can run the whole original. If not, no run confirms its stored shapes."""

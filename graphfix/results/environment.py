@@ -1,4 +1,4 @@
-"""What `doctor` found of the installation: versions, what the extras add, and what runs."""
+"""The results of `doctor`: installed versions, extras, and whether each runtime works."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ ExtraStatus = Literal["installed", "partly installed", "not installed"]
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package that graphfix asks for."""
+    """A package that graphfix depends on."""
 
     name: str
     asked: str
-    """The versions that are asked for, and where: `>=2026.2; python_version < '3.14'`; empty for any."""
+    """The required versions, and a condition: `>=2026.2; python_version < '3.14'`; empty for any version."""
     version: str | None
-    """None where it is not installed."""
+    """The installed version; None if the package is not installed."""
 
     @property
     def fits(self) -> bool:
-        """Return whether the installed version is one that is asked for; True for a package that is not installed."""
+        """Return whether the installed version fulfils the requirement; True for a package that is not installed."""
         bounds = re.findall(r"(>=|<)\s*([\w.]+)", self.asked.partition(";")[0])
         since = next((bound for sign, bound in bounds if sign == ">="), "")
         before = next((bound for sign, bound in bounds if sign == "<"), "")
@@ -33,7 +33,7 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """An extra of graphfix, with the packages that it adds."""
+    """An extra of graphfix (`pip install graphfix[NAME]`), with the packages that it installs."""
 
     name: str
     adds: str
@@ -41,30 +41,30 @@ class Extra:
 
     @property
     def status(self) -> ExtraStatus:
-        """Whether all of its packages are there, some, or none."""
+        """Return whether all, some or none of the extra's packages are installed."""
         there = [package.version is not None for package in self.packages]
         return "installed" if all(there) else "partly installed" if any(there) else "not installed"
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A runtime or a tool that was asked for what graphfix asks of it, on a model of one Add, in a process apart."""
+    """The test of a runtime or a tool: it ran a model of one Add, in a process apart."""
 
     name: str
     extra: str | None
-    """The extra that it belongs to; None: graphfix can't do without."""
+    """The extra that installs the runtime; None if graphfix requires it."""
     status: ProbeStatus
     reason: str | None
-    """Why it does not work, in one line."""
+    """Why the runtime does not work, in one line; None if it works."""
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The whole answer, without private paths and names."""
+    """The whole result of `doctor`, without private paths and names."""
 
     python: str
-    """`3.11.7 (CPython)`."""
+    """Version and implementation: `3.11.7 (CPython)`."""
     platform: str
     processors: int | None
     packages: tuple[Package, ...]
@@ -75,6 +75,6 @@ class Environment:
 
     @property
     def works(self) -> bool:
-        """Whether all works that graphfix can't do without, in versions that it allows."""
+        """Return whether every required runtime works and every required package has an allowed version."""
         works = all(probe.status == "works" for probe in self.probes if probe.extra is None)
         return works and all(package.fits for package in self.packages)

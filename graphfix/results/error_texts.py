@@ -1,15 +1,15 @@
-"""Parts of error messages: a value that a user gave, and the known names that are near an unknown one."""
+"""Parts of error messages: a quoted value of the user, and known names that are similar to an unknown one."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 LETTERS = 100
-"""The most characters that are shown of a value."""
+"""The most characters of a value that are shown."""
 
 
 def shown(value: object) -> str:
-    """Return the value as Python writes it, or the beginning of that."""
+    """Return `repr(value)`, cut after `LETTERS` characters."""
     try:
         text = repr(value)
     except ValueError:  # Python writes no number of more than 4300 digits
@@ -18,7 +18,7 @@ def shown(value: object) -> str:
 
 
 def hint(name: str, known_names: Collection[str], otherwise: str = "") -> str:
-    """Return `; did you mean 'ADD'?`, with up to three known names that are near; `otherwise`, where none is."""
+    """Return `; did you mean 'ADD'?` with up to three similar known names; `otherwise` if none is similar."""
     from difflib import get_close_matches  # it takes longer to import than all that is asked without a mistake
 
     folded = {each.casefold(): each for each in sorted(known_names, reverse=True)}
@@ -32,7 +32,7 @@ def no_input(name: str, known_names: Collection[str]) -> str:
 
 
 def no_dim(name: str, known_names: Collection[str]) -> str:
-    """Return the error for an unknown name of a dim; `known_names` are the names of the free dims of the model's inputs."""
+    """Return the error for an unknown name of a dim; `known_names` are the free dims of the model's inputs."""
     return f"no input has a dim of that name{_among('free', name, known_names)}"
 
 
@@ -43,5 +43,5 @@ def _among(what: str, name: str, known_names: Collection[str]) -> str:
 
 
 def not_one_of(what: str, name: object, known_names: Collection[str]) -> str:
-    """Return `WHAT 'NAME' is not one of ...`, with the known names and a hint at those that are near."""
+    """Return the error `WHAT 'NAME' is not one of ...`, with the known names and a hint at similar ones."""
     return f"{what} {name!r} is not one of {', '.join(known_names)}{hint(str(name), known_names)}"

@@ -1,4 +1,4 @@
-"""What a report draws of a model: the nodes that sites are about as text, how their operands lie, and what is near."""
+"""The part of a model that a report draws: nodes with sites, how their operands broadcast, and neighbours."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Literal
 from graphfix.results.records import dataclass, field
 
 JsonShape = tuple[int | str | None, ...] | None
-"""A shape as JSON shows it: ints, strings for symbols, None for an unknown dim; None when unranked."""
+"""A shape as JSON shows it: ints, strings for symbols, None for an unknown dim; None for an unknown rank."""
 
 Certainty = Literal["yes", "no", "maybe"]
 
 
 @dataclass(frozen=True, slots=True)
 class OperandAxis:
-    """What lies along one axis of the space over which a node's operands broadcast."""
+    """How one axis of a node's broadcast space reads an operand."""
 
     source: int | None
-    """The operand's own axis; None for one that a lift adds."""
+    """The operand's axis; None for an axis that a lift adds."""
     stretched: Certainty
-    """Whether its size is 1 (or it is added) and the result's is not; `maybe` where the sizes do not say it."""
+    """Whether the operand is repeated along this axis; `maybe` if the sizes do not decide it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,47 +31,50 @@ class OperandExcerpt:
     value: str
     shape: JsonShape
     axes: Sequence[OperandAxis]
-    """One for each axis of the node's `space`."""
+    """One entry for each axis of the node's `space`."""
     matrix: JsonShape = ()
-    """The axes that are not broadcast: the last two of a matrix product's operand."""
+    """The sizes of axes that are not broadcast: the last two of a matrix product's operand."""
     itemsize: int | None = None
-    """Bytes of an element, None where that is not known."""
+    """Bytes of an element; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeExcerpt:
-    """A node as `show` prints it, before and after the edits; None where it is not there."""
+    """The notation of a node before and after the edits; None if the node does not exist then."""
 
     key: str
-    """Unique in the excerpt: what `reads_before` and `reads_after` name."""
+    """The node's unique key in the excerpt, which `reads_before` and `reads_after` refer to."""
     graph: str
-    """`main`, or the path of the body that holds it."""
+    """`main`, or the path of the body that contains the node."""
     node: str
-    """Its name, or `Op#index` when it has none, as a site names it."""
+    """The name that sites use: the node's name, or `Op#index` if it has none."""
     op: str
     position: int | None
-    """Its place in the file that was read, counted in its graph from 0; None for one that an edit made."""
+    """The index in its graph of the file that was read, from 0; None for a node that an edit inserted."""
     before: str | None
     after: str | None
     reads_before: Sequence[str] = ()
-    """The keys of the nodes whose results it reads."""
+    """The keys of the nodes whose results it reads before the edits."""
     reads_after: Sequence[str] = ()
     space: JsonShape = None
-    """The sizes over which its operands broadcast, before any edit; None where it does not, or they are not known."""
+    """The shape to which the operands broadcast before any edit.
+
+    None if the node does not broadcast, or if the shape is unknown.
+    """
     operands: Sequence[OperandExcerpt] = ()
-    """Those that take part, where `space` is known."""
+    """The operands that take part in the broadcast; empty if `space` is None."""
     site: bool = False
-    """Whether a site is about it; else it stands around one."""
+    """Whether the node has a site; False for a neighbour of such a node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """The part of a model that is around sites: their nodes and all that are at most `steps` edges away."""
+    """The nodes with sites, and all nodes at most `steps` edges away."""
 
     nodes: Sequence[NodeExcerpt]
-    """In the order of the file, graph by graph; what edits made stands in front of its first reader."""
+    """In the order of the file, graph by graph; an inserted node precedes its first reader."""
     steps: int
     left_out: int = 0
-    """How many nodes of the model are further away."""
+    """The number of nodes of the model that are not in the excerpt."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """By graph, as a node says it: the name that the file has of it, under which viewers know it."""
+    """By path of a graph: its name in the file, by which other viewers know it."""

@@ -1,4 +1,4 @@
-"""What `help` and the documentation show of a record: its signature, and the text of each field."""
+"""The signature and the field texts of a record, for `help` and for the documentation."""
 
 from __future__ import annotations
 
@@ -11,22 +11,28 @@ T = TypeVar("T", bound=type)
 
 
 def described(cls: T) -> T:
-    """Let `help` show the signature of a record and the text of each field; both are made when they are asked for."""
+    """Class decorator: `help` of the class then shows its signature and the text of each field.
+
+    Both are made when they are first needed.
+    """
     cls.__slots__ = FieldTexts(cls)  # type: ignore[attr-defined]  # a record has slots
     cls.__signature__ = SIGNATURE  # type: ignore[attr-defined]  # `inspect` looks for it
     return cls
 
 
 class FieldTexts(dict[str, str]):
-    """The slots of a class, in the form in which `help` looks up the text of each field. The source is read then."""
+    """A replacement for `__slots__` in which `help` finds the text of each field.
+
+    It reads the source when it is accessed.
+    """
 
     def __init__(self, cls: Any) -> None:  # noqa: ANN401
-        """Hold the names of the slots."""
+        """Store the names of the slots."""
         super().__init__(dict.fromkeys(cls.__slots__, ""))
         self._cls = cls
 
     def __getitem__(self, name: str) -> str:
-        """Return the text of a field."""
+        """Return the text of a field; "" if it has none."""
         return field_texts(self._cls).get(name, "")
 
 
@@ -47,7 +53,7 @@ class RecordSignature:
 
 
 def _default(each: dataclasses.Field[Any]) -> object:
-    """Return the default of a parameter; the default of a factory is what it makes."""
+    """Return the default of a parameter. For a default factory, return a new object of it."""
     from inspect import Parameter
 
     if each.default_factory is not dataclasses.MISSING:
@@ -59,7 +65,7 @@ SIGNATURE = RecordSignature()
 
 
 def field_texts(cls: type) -> dict[str, str]:
-    """Return the text of each field that has one; nothing for a class without source."""
+    """Return the text of each field that has one; an empty mapping for a class without source."""
     try:
         source = _source(cls.__module__)
     except (OSError, TypeError):
@@ -68,7 +74,7 @@ def field_texts(cls: type) -> dict[str, str]:
 
 
 def annotated(source: str, name: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, the annotation and the text of each field of the class of this name in a module's source."""
+    """Yield (name, annotation, text) of each field of the class `name` in a module's source; the text may be ""."""
     import ast  # few programs ask for help
 
     for node in ast.parse(source).body:

@@ -1,4 +1,4 @@
-"""What `show` prints of a model: its scopes, the nodes that were asked for, and how their operands broadcast."""
+"""The data that `show` prints of a model: its graphs, the selected nodes, and how their operands broadcast."""
 
 from __future__ import annotations
 
@@ -8,44 +8,44 @@ from typing import Literal
 from graphfix.results.records import dataclass
 
 AxisMark = Literal["plain", "stretched", "maybe"]
-"""What an operator does along one axis of an operand: nothing, it repeats it, or that depends on sizes not known."""
+"""Whether an operator repeats an axis of an operand: no ("plain"), yes, or "maybe", if it depends on unknown sizes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedValue:
-    """A value as one node reads or makes it."""
+    """A value as one node reads or produces it."""
 
     name: str
     sizes: Sequence[str] | None
-    """None where the rank is not known."""
+    """The sizes as texts; None if the rank is unknown."""
     marks: Sequence[AxisMark] = ()
-    """One for each size of an operand that broadcasts; else nothing."""
+    """For each size of an operand that takes part in the broadcast, whether it is stretched; else empty."""
     lifted: int = 0
-    """How many axes of the result the operand lacks in front."""
+    """The number of leading axes of the result that the operand does not have."""
     elements: str | None = None
-    """Those of a small constant, as `[1, 1, -1]`."""
+    """The elements of a small constant: `[1, 1, -1]`."""
     dtype: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedNode:
-    """One node."""
+    """A node as `show` prints it."""
 
     op: str
     name: str
-    """Nothing where the file gives it none."""
+    """The name in the file; empty if it has none."""
     results: Sequence[ListedValue]
     operands: Sequence[ListedValue | None]
-    """None for one that is left out."""
+    """None stands for an absent optional operand."""
     unknown: bool = False
-    """Whether it is not known how the operands broadcast."""
+    """Whether it is unknown how the operands broadcast."""
     maps: Sequence[str] = ()
-    """The indexing maps of the operands, or why they are not known, where they were asked for."""
+    """The operands' indexing maps, or the reason why they are unknown; only if maps were requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedScope:
-    """One graph, body or function."""
+    """The selected nodes of one graph, body or function."""
 
     path: str
     nodes: Sequence[ListedNode]
@@ -55,18 +55,18 @@ class ListedScope:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A model, or the part of it that was asked for; all numbers are those of the whole model."""
+    """The selected part of a model. All numbers but `shown` count the whole model."""
 
     scopes: Sequence[ListedScope]
     nodes: int
     shown: int | None
-    """How many nodes were asked for; None where all were."""
+    """The number of selected nodes; None if all nodes are selected."""
     operators: Mapping[str, int]
-    """How many nodes each has, those with most first."""
+    """By operator: its number of nodes; the most frequent operator comes first."""
     lifted: int
-    """Operands that an operator lifts."""
+    """The number of operands that an operator lifts implicitly."""
     stretched: int
     maybe: int
-    """Operands that may be stretched, by sizes that are not known."""
+    """The number of operands that may be stretched, depending on unknown sizes."""
     unknown: int
-    """Nodes of which it is not known how their operands broadcast."""
+    """The number of nodes for which it is unknown how their operands broadcast."""

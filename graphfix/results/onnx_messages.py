@@ -1,7 +1,8 @@
-"""onnx's message classes, without the rest of its package: `import onnx` takes four times as long and twice the memory.
+"""onnx's message classes without the rest of the package.
 
-They are the very classes that `import onnx` has, before it or after it. Nothing else of onnx, and no numpy, is needed
-to read, rewrite and write a model; where something is, it is imported there.
+`import onnx` takes four times as long and twice the memory. The classes are identical with those of `import onnx`,
+whether it is imported before or after this module. Reading, rewriting and writing a model needs no other part of onnx
+and no numpy. A module that needs more imports it itself.
 """
 
 from __future__ import annotations
@@ -41,11 +42,14 @@ __all__ = (
     "ValueInfoProto",
 )
 MODULE = "onnx.onnx_ml_pb2"
-"""Where onnx has its message classes."""
+"""The module of onnx that defines the message classes."""
 
 
 def _messages() -> ModuleType:
-    """The module of the message classes. onnx makes one of its own when it is imported later, of the same classes."""
+    """Return the module of the message classes.
+
+    If onnx is imported later, it creates another module object with the same classes.
+    """
     if MODULE in sys.modules:
         return sys.modules[MODULE]
     package = PathFinder.find_spec("onnx")

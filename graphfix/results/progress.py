@@ -1,4 +1,4 @@
-"""What a long command says of itself while it runs."""
+"""Report the progress of a long command through a callback."""
 
 from __future__ import annotations
 
@@ -12,17 +12,23 @@ PHASES_OF_RUNS: Final = (RUNS_OF_FIRST, RUNS_OF_SECOND, RUNS_OF_BOTH)
 
 
 class Progress(Protocol):
-    """Whoever watches."""
+    """A callback for the progress of a command."""
 
     def __call__(self, text: str, done: int = 0, total: int = 0, /) -> None:
-        """What is done now, and how many of how many are; a total of 0 where that is not known."""
+        """Show the phase `text`, of which `done` of `total` steps are done.
+
+        `total` is 0 if the number of steps is unknown.
+        """
 
 
 class Notice(str):
-    """A text that is shown where nobody watches the steps, too: what takes long, and what is left out for that."""
+    """A text that is shown even without a progress display.
+
+    It is about a phase that takes long, or about work that is skipped because it would take long.
+    """
 
     __slots__ = ()
 
 
 def silent(_text: str, _done: int = 0, _total: int = 0, /) -> None:
-    """Nobody watches."""
+    """Ignore the progress."""

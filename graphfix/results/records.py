@@ -1,9 +1,9 @@
-"""`dataclass` of the standard library, whose methods are compiled when they are first called.
+"""The standard library's `dataclass`, except that methods are compiled when they are first called.
 
-The standard library compiles up to six methods of each class while it is imported: 0.3 ms a frozen record on
-Python 3.11, and a command imports a hundred of them and makes instances of half. All else is the same: fields,
-`replace`, `asdict`, patterns, copies and pickles. All rooms take it from here, the checker too: it
-decides nothing.
+The standard library compiles up to six methods of each class while the module is imported: 0.3 ms per frozen record on
+Python 3.11. A command imports a hundred records and makes instances of half of them. All other behaviour is the same:
+fields, `replace`, `asdict`, patterns, copies and pickles. All rooms import this module, also the checker, because no
+decision of rewriter or proof depends on it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ Method: TypeAlias = Callable[..., Any]
 
 
 def _dataclass(*, frozen: bool = False, eq: bool = True, repr: bool = True, **options: bool) -> Callable[[type], type]:  # noqa: A002 -- the standard library's names
-    """The decorator, with the standard library's arguments; a record has slots, and inherits from no other."""
+    """Return the class decorator for the standard library's arguments.
+
+    A record has slots and inherits from no other class.
+    """
 
     def decorated(cls: type) -> type:
         own = {name for name, value in vars(cls).items() if value is not None}  # that stays
@@ -52,7 +55,10 @@ else:
 
 
 def _later(cls: type, name: str, compiled: Callable[[type], Method]) -> Method:
-    """A method whose first call puts the compiled one in its place; two threads that do so put in the same."""
+    """Return a method that compiles and installs the final method when it is first called.
+
+    Two threads that call it at once install equal methods.
+    """
 
     def first(self: object, *arguments: object, **keywords: object) -> object:
         method = compiled(cls)
@@ -66,7 +72,10 @@ def _later(cls: type, name: str, compiled: Callable[[type], Method]) -> Method:
 
 
 def _init(cls: Any) -> Method:  # noqa: ANN401
-    """Set each field: in a frozen record, which refuses all other ways, through its slot."""
+    """Compile `__init__`, which sets each field.
+
+    A frozen record refuses assignments, so its fields are set through their slots.
+    """
     fields, frozen = dataclasses.fields(cls), cls.__dataclass_params__.frozen
     parameters, lines = ["self"], []
     namespace: dict[str, object] = {"__missing": MISSING}
@@ -98,7 +107,7 @@ def _hash(cls: type) -> Method:
 
 
 def _compared(record: str, cls: Any) -> str:  # noqa: ANN401
-    """A tuple, in Python, of the fields that are compared."""
+    """Return Python code for a tuple of the fields that are compared."""
     return f"({''.join(f'{record}.{each.name}, ' for each in dataclasses.fields(cls) if each.compare)})"
 
 
@@ -147,4 +156,4 @@ FROZEN: Mapping[str, Method] = MappingProxyType(
         "__setstate__": _set_state,
     }
 )
-"""What a frozen record has too."""
+"""Further methods of a frozen record."""

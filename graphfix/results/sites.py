@@ -1,4 +1,4 @@
-"""The sites of one outcome in order: of nodes that look alike, what their sites have in common is held once."""
+"""The sites of one outcome in order, stored compactly: similar sites of several nodes share their common fields."""
 
 from __future__ import annotations
 
@@ -8,53 +8,53 @@ from typing import TypeAlias, overload
 from graphfix.results import Site
 
 Kind: TypeAlias = tuple[Site, Sequence[str]]
-"""One of the sites that differ in their node at most, and the nodes of all of them."""
+"""A site, and the names of all nodes that have a site with the same other fields."""
 
 
 class Sites(MutableSequence[Site]):
-    """A list of sites, which are made when they are asked for: big models have 100,000s, and few of them differ.
+    """A list of sites. Sites of nodes that look alike are stored as one site and made when they are accessed.
 
-    What goes through all of them in order has them made first, once.
+    Large models have 100,000s of sites of which few differ. The first iteration over all sites makes all of them, once.
     """
 
     __slots__ = ("_made", "_nodes", "_sites")
 
     def __init__(self, sites: Iterable[Site] = ()) -> None:
-        """Hold these."""
+        """Store these sites."""
         self._sites = list(sites)
-        """Each site, or one of another node that differs from it in nothing else."""
+        """For each position: the site, or an equal site of another node."""
         self._nodes = [site.node for site in self._sites]
         self._made = True
-        """Whether every site is of its own node."""
+        """Whether each stored site has the name of its own node."""
 
     def alike(self, node: str, sites: Sequence[Site]) -> None:
-        """Add sites like these, of the node of this name."""
+        """Append copies of `sites` for the node called `node`."""
         for site in sites:
             self._sites.append(site)
             self._nodes.append(node)
         self._made = False
 
     def rows(self, first: int = 0) -> Iterator[tuple[str, Site]]:
-        """Each site's node, and a site that differs from it in the node at most."""
+        """Return pairs (node, site) from position `first` on; the site may be an equal one of another node."""
         return zip(self._nodes[first:], self._sites[first:], strict=True)
 
     def with_mark(self, mark: str, first: int) -> Iterator[tuple[int, str, Site]]:
-        """Of the sites from `first` on whose node has the mark in its name: where it stands, and its row."""
+        """Yield (position, node, site) from position `first` on for each node whose name contains `mark`."""
         places = [at for at, node in enumerate(self._nodes[first:], first) if mark in node]
         return ((at, self._nodes[at], self._sites[at]) for at in places)
 
     def rename(self, at: int, node: str) -> None:
-        """Let a site be of the node of this name."""
+        """Set the name of the node at position `at`."""
         self._nodes[at] = node
         self._made = False
 
     def append(self, value: Site) -> None:
-        """Add a site."""
+        """Append a site."""
         self._sites.append(value)
         self._nodes.append(value.node)
 
     def insert(self, index: int, value: Site) -> None:
-        """Put a site in front of another."""
+        """Insert a site in front of position `index`."""
         self._sites.insert(index, value)
         self._nodes.insert(index, value.node)
 
@@ -105,12 +105,12 @@ class Sites(MutableSequence[Site]):
 
 
 def rows(sites: Sequence[Site]) -> Iterator[tuple[str, Site]]:
-    """Each site's node, and a site that differs from it in the node at most: none is made to be looked at."""
+    """Return pairs (node, site); the site may be an equal one of another node, so no site is made."""
     return sites.rows() if isinstance(sites, Sites) else ((site.node, site) for site in sites)
 
 
 def kinds(sites: Sequence[Site]) -> list[Kind]:
-    """The sites by what they have in common, in the order of the first of each kind: none is made to be counted."""
+    """Return the sites grouped by their fields other than the node, in order of first occurrence. No site is made."""
     found: dict[int, tuple[Site, list[str]]] = {}
     for node, site in rows(sites):
         key = id(site)
@@ -122,7 +122,7 @@ def kinds(sites: Sequence[Site]) -> list[Kind]:
 
 
 def of_node(site: Site, node: str) -> Site:
-    """The same site of this node; `dataclasses.replace` takes ten times as long."""
+    """Return a copy of the site for the node called `node`; `dataclasses.replace` takes ten times as long."""
     if site.node == node:
         return site
     return Site(

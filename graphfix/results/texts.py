@@ -1,4 +1,4 @@
-"""Change all texts in plain data: results of a model in a temporary file name the place that the user knows."""
+"""Change all texts in plain data, for example temporary paths into the paths that the user knows."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The runtimes that models are run in, each behind the same interface."""
+"""The runtimes in which graphfix runs models, each behind the interface of `graphfix.runtimes.session`."""

@@ -1,6 +1,7 @@
-"""What of the installation works: versions as the packages declare them, and one question to each runtime and tool.
+"""Collect the report of `graphfix doctor`: the versions of the packages, and whether each runtime and tool works.
 
-Nothing that may break is imported here: `graphfix.runtimes.probe` answers the questions, each in a process apart.
+A broken package can't break this module, because the module imports no runtime. Each runtime and each tool is tested by
+`graphfix.runtimes.probe` in a separate process.
 """
 
 from __future__ import annotations
@@ -26,20 +27,23 @@ from graphfix.runtimes.process import finished
 from graphfix.runtimes.session import RefusedError, one_line
 
 SECONDS = 120.0
-"""How long a question may take: the answer comes within one where the files are in memory, a cold disk may be slow."""
+"""The time limit of one test. A test takes one second if the files are in memory, but a cold disk may be slow."""
 _TOOLS = 3
-"""A tool of a probe's may take this part of it: there are two at most, and the probe still has to say what happened."""
+"""A tool that a probe starts gets a third of the time limit.
+
+A probe starts at most two tools, and needs the rest of the time to report the result.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What one probe asks, and of whom."""
+    """A test of one runtime or tool: the probe that runs it, and the packages that it needs."""
 
     probe: str
-    """Its name in graphfix.runtimes.probe."""
+    """The name of the probe in graphfix.runtimes.probe."""
     name: str
     packages: Mapping[str, str]
-    """What it imports -> the package that holds it."""
+    """Module that the probe imports -> package that contains the module."""
     extra: str | None = None
 
 
@@ -67,11 +71,14 @@ ADDS: Mapping[str, str] = MappingProxyType(
         "tosa": "graphfix tosa: convert to TOSA, validate, run",
     }
 )
-"""What each extra for users adds."""
+"""Extra -> a description of the feature that the extra adds."""
 
 
 def examine(progress: Callable[[str], None] | None = None, *, seconds: float = SECONDS) -> Environment:
-    """Ask all that there is to ask; `progress` is told what is asked next."""
+    """Test every runtime and tool, and return the results with the versions of Python and of all packages.
+
+    `progress` is called with a short text before each test. `seconds` is the time limit of each test.
+    """
     asked = list(_requirements())
     added = {name: tuple(package for extra, package in asked if extra == name) for name in ADDS}
     probes = []
@@ -91,7 +98,11 @@ def examine(progress: Callable[[str], None] | None = None, *, seconds: float = S
 
 
 def ask(question: Question, *, seconds: float = SECONDS) -> Probe:
-    """Ask one question in a process apart, which is stopped after `seconds`."""
+    """Test one runtime or tool in a separate process, which is stopped after `seconds`, and return the result.
+
+    The status is "works", "fails", or "absent" if a package of an extra is not installed. A missing package that
+    graphfix always requires is "fails".
+    """
     begun = time.monotonic()
     absent = _absent(question)
     reason = absent or _answered(question, seconds)
@@ -105,7 +116,11 @@ def ask(question: Question, *, seconds: float = SECONDS) -> Probe:
 
 
 def without_private_names(text: str) -> str:
-    """The text with the home folder, the Python environment's and the user's name written as `~`, `<env>`, `<user>`."""
+    """Return the text with private folders and the user's name replaced by placeholders.
+
+    `~` replaces the home folder, `<env>` the folder of the Python environment, `<python>` the folder of the Python
+    installation, and `<user>` the user's name as part of a path.
+    """
     folders = {sys.prefix: "<env>", sys.base_prefix: "<python>", _home(): "~"}
     for folder in sorted(folders, key=len, reverse=True):
         if len(folder) > 1:
@@ -114,12 +129,16 @@ def without_private_names(text: str) -> str:
 
 
 def _requirements() -> Iterator[tuple[str | None, Package]]:
-    """Yield each package that graphfix requires, with its extra or None; nothing if graphfix is not installed."""
+    """Yield each package that graphfix requires, with its extra or None.
+
+    Yields nothing if graphfix is not installed.
+    """
     for extra, name, versions, condition in extras.requirements():
         yield extra, Package(name, "; ".join(filter(None, (versions, condition))), _version(name))
 
 
 def _version(package: str) -> str | None:
+    """Return the installed version of a package, or None if the package is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -127,7 +146,10 @@ def _version(package: str) -> str | None:
 
 
 def _absent(question: Question) -> str:
-    """Say what to install where a module can't be found; to look for it imports nothing."""
+    """Return a text that contains the command to install the first missing package; empty if no package is missing.
+
+    A module is only looked up, not imported.
+    """
     for module, package in question.packages.items():
         if importlib.util.find_spec(module) is None:
             how = extras.install_command(question.extra) if question.extra else f"pip install '{package}'"
@@ -136,7 +158,7 @@ def _absent(question: Question) -> str:
 
 
 def _answered(question: Question, seconds: float) -> str:
-    """Return why a runtime or a tool does not work, or nothing."""
+    """Run the probe in a separate process, and return why the runtime or tool does not work; empty if it works."""
     command = [sys.executable, "-P", "-m", "graphfix.runtimes.probe", question.probe, str(seconds / _TOOLS)]
     try:
         ended = finished(question.name, command, _answer, seconds=seconds)
@@ -150,18 +172,21 @@ def _answered(question: Question, seconds: float) -> str:
 
 
 def _answer(line: str) -> str:
+    """Return the answer that a line of the probe's output contains, or an empty text if the line is not an answer."""
     return line.removeprefix(ANSWER).strip() if line.startswith(ANSWER) else ""
 
 
 def _home() -> str:
+    """Return the path of the home folder, or an empty text if the user has no home folder."""
     try:
         return str(Path.home())
-    except RuntimeError:  # a user without a home folder
+    except RuntimeError:  # The user has no home folder.
         return ""
 
 
 def _user() -> str:
+    """Return the user's name, or an empty text if the user has only a number."""
     try:
         return getpass.getuser()
-    except (KeyError, OSError, ImportError):  # a number without a name, as in a container
+    except (KeyError, OSError, ImportError):  # The user has a number but no name, for example in a container.
         return ""

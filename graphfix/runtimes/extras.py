@@ -1,6 +1,7 @@
 """List the packages that graphfix requires, and build the command that installs an extra.
 
-The command installs the extra of graphfix itself, from where graphfix was installed: a checkout, a wheel, or the index.
+The command installs the extra from the source of the installed graphfix: a checkout, a file or URL, or the package
+index.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from graphfix.results.installation import ROOT
 DOWNGRADES: Mapping[str, str] = MappingProxyType(
     {"tosa": "in a second virtual environment, because the extra installs older releases of numpy and onnx"}
 )
-"""By extra: where to install it, if it replaces packages of the environment by older releases."""
+"""Extra -> where to install the extra, if it replaces packages of the environment by older releases."""
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?P<versions>[^;]*)(?:;(?P<where>.*))?", re.DOTALL)
 _EXTRA = re.compile(r"""(?:\s*and\s+)?\(?extra == ['"]([\w.-]+)['"]\)?""")
 
 
 def requirements() -> Iterator[tuple[str | None, str, str, str]]:
-    """Yield each required package: its extra or None, its name, the versions, and the condition (`python_version ..`).
+    """Yield each required package as (extra or None, name, versions, condition such as `python_version < "3.12"`).
 
     Yields nothing if graphfix is not installed.
     """
@@ -42,7 +43,10 @@ def requirements() -> Iterator[tuple[str | None, str, str, str]]:
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra, and where to run it if the extra replaces installed packages."""
+    """Return the command that installs an extra.
+
+    If the extra replaces installed packages by older releases, the text also recommends a second virtual environment.
+    """
     if (ROOT / "pyproject.toml").is_file():
         command = f"pip install -e {shlex.quote(f'{ROOT}[{extra}]')}"
     else:

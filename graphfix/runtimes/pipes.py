@@ -1,4 +1,4 @@
-"""Child processes of this package that answer pickles over pipes, their time limit, and the cause of their end."""
+"""Child processes that answer pickled messages over pipes, with a time limit, and the cause of their end."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from types import MappingProxyType
 from typing import IO, Any, Self
 
 GONE = (EOFError, BrokenPipeError, ConnectionError, pickle.UnpicklingError)
-"""What `ask` raises where the process has ended, or ends in the middle of its answer."""
+"""The exceptions of `AskedProcess.ask` if the process has ended, or ends in the middle of its answer."""
 
 
 EVERY = 0.2
-"""Seconds between two calls of `look`."""
+"""Seconds between two calls of `look` in a `Watch`."""
 
 
 class AskedProcess:
-    """A `module` or a `script` of this package that is run, and answers one message after the other."""
+    """A child process that runs a `module` or a `script` of this package, and answers one message after the other."""
 
     def __init__(
         self, command: Sequence[str], variables: Mapping[str, str] = MappingProxyType({}), *, apart: bool = False
     ) -> None:
-        """Start it, with `variables` in its environment.
+        """Start the process, with `variables` added to its environment.
 
-        `apart`: in a session of its own, which no signal of a terminal reaches, and which can be ended as a whole.
+        If `apart`, the process has a session separate from this one. Signals of a terminal do not reach that session,
+        and the whole session can be ended at once.
         """
         self._process = subprocess.Popen(  # noqa: S603 - our own module
             command,
@@ -43,38 +44,44 @@ class AskedProcess:
 
     @property
     def pid(self) -> int:
-        """Its number; of one that is `apart` that of its session, too."""
+        """The process number. If the process was started with `apart`, it is also the number of its session."""
         return self._process.pid
 
     @property
     def has_ended(self) -> bool:
-        """Whether it has, by itself or by a signal."""
+        """Return whether the process has ended, by itself or because of a signal."""
         return self._process.poll() is not None
 
     def ask(self, message: object) -> Any:  # noqa: ANN401 - whatever the module answers
-        """Send a message, and return the answer. Raises what GONE lists."""
+        """Send a message, and return the answer. Raises the exceptions of GONE if the process has ended."""
         self.tell(message)
         return self.answer()
 
     def answer(self) -> Any:  # noqa: ANN401 - whatever the module answers
-        """Return the answer to what was told last. Raises what GONE lists."""
+        """Wait for the answer to the last message, and return it.
+
+        Raises the exceptions of GONE if the process has ended.
+        """
         if self._process.stdout is None:
             raise EOFError
         return pickle.load(self._process.stdout)  # noqa: S301 - our own module writes it
 
     def tell(self, message: object) -> None:
-        """Send a message, and wait for no answer. Raises what GONE lists."""
+        """Send a message without waiting for an answer. Raises the exceptions of GONE if the process has ended."""
         if self._process.stdin is None:
             raise EOFError
         pickle.dump(message, self._process.stdin, protocol=5)
         self._process.stdin.flush()
 
     def kill(self) -> None:
-        """End it at once, and not what it has started."""
+        """End the process at once. Processes that it has started are not ended."""
         self._process.kill()
 
     def end(self) -> int:
-        """Let it see the end of its messages, or end it where it does not heed that; return its status."""
+        """Close the pipes, so that the process ends by itself, and return its exit status.
+
+        If the process has not ended after 5 seconds, it is killed.
+        """
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 _close(pipe)
@@ -86,22 +93,25 @@ class AskedProcess:
 
 
 def module(name: str) -> list[str]:
-    """Return the command that runs a module, which finds what this process would import."""
+    """Return the command that runs a Python module by its name, on the import path of this process's environment."""
     return [sys.executable, "-P", "-m", name]
 
 
 def script(path: Path, *arguments: str) -> list[str]:
-    """Return the command that runs a file of Python that needs the standard library alone, and starts soonest."""
+    """Return the command that runs a Python file that needs only the standard library. This is the fastest start."""
     return [sys.executable, "-I", "-S", str(path), *arguments]
 
 
 def environment() -> dict[str, str]:
-    """Return an environment in which a child imports what this process would, whatever lies in its working folder."""
+    """Return environment variables with which a child in any folder imports the same packages as this process."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, map(os.path.abspath, sys.path)))}
 
 
 def cause(status: int) -> str:
-    """Name why a process ended: its exit status, or the signal that ended it."""
+    """Return the cause of a process's end as a text: its exit status, or the name of the signal that ended it.
+
+    A negative `status` is a signal's number, as in `subprocess`.
+    """
     if status >= 0:
         return f"exit status {status}"
     try:
@@ -111,17 +121,27 @@ def cause(status: int) -> str:
 
 
 def _close(pipe: IO[bytes]) -> None:
+    """Close a pipe to a child process, also if the child has already ended."""
     try:
         pipe.close()
     except BrokenPipeError:
-        return  # the child is gone, and what was left for it
+        return  # The child has ended, so the unsent rest of the message is lost.
 
 
 class Watch:
-    """Kills a process after a time limit, or when `look` returns true, so that the reader of its pipe sees the end."""
+    """Kills a process after a time limit, or when `look` returns True.
+
+    The reader of its pipe then gets an end of file.
+
+    A watch is used as a context manager around one request.
+    """
 
     def __init__(self, kill: Callable[[], None], seconds: float, look: Callable[[], bool] | None = None) -> None:
-        """`look` returns whether there is another reason to kill the process."""
+        """Prepare a watch; entering the context starts it.
+
+        `kill` ends the process, `seconds` is the time limit, and `look` returns whether there is another reason to end
+        the process.
+        """
         self.killed = False
         self.expired = False
         """Whether the process was killed because of the time limit."""
@@ -137,7 +157,7 @@ class Watch:
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
-        self._thread.join()  # otherwise the thread could kill the process during the next question
+        self._thread.join()  # Without this wait, the thread could kill the process during the next request.
 
     def _watch(self) -> None:
         end = time.monotonic() + self._seconds
@@ -149,5 +169,6 @@ class Watch:
                 return
 
     def _pause(self, end: float) -> float:
+        """Return how many seconds to wait before the next check; `end` is the time limit on the monotonic clock."""
         left = max(end - time.monotonic(), 0.0)
         return left if self._look is None else min(left, EVERY)

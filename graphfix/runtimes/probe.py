@@ -1,7 +1,9 @@
-"""One runtime or tool on a model of one Add: what `graphfix.runtimes.doctor` starts, a process for each.
+"""Test whether one runtime or tool works, on a model with one Add.
 
-The model is y[2] = Add(x[2], b[2]), b = [1, 2]. The answer is one line of the output that begins with `ANSWER`: a
-package may print what it likes when it is imported, and may end the process with status 0.
+`graphfix.runtimes.doctor` starts a process per test.
+
+The model is y[2] = Add(x[2], b[2]) with b = [1, 2]. The answer is one line of the output that begins with `ANSWER`. The
+prefix is necessary because a package may print other lines during its import, and may end the process with status 0.
 """
 
 from __future__ import annotations
@@ -45,7 +47,10 @@ MLIR = """func.func @main(%x: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32>
 
 
 def main(name: str, seconds: str) -> None:
-    """Ask one runtime or tool, and print the answer; a tool, in a process of its own, is stopped after `seconds`."""
+    """Test one runtime or tool by its name in RUNTIMES or TOOLS, and print the answer.
+
+    `seconds` is the time limit of each process that a tool runs in.
+    """
     try:
         if name in TOOLS:
             TOOLS[name](float(seconds))
@@ -62,12 +67,14 @@ def main(name: str, seconds: str) -> None:
 
 
 def _onnxruntime() -> None:
+    """Run the probe's model in onnxruntime. Raises RefusedError if the result is wrong."""
     from graphfix.runtimes.onnx import onnxruntime
 
     _compare(onnxruntime.load(ONNX).run({"x": _input()}))
 
 
 def _onnx_reference() -> None:
+    """Run the probe's model in onnx's reference evaluator. Raises RefusedError if the result is wrong."""
     from graphfix.runtimes.onnx import reference_evaluator
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -75,12 +82,17 @@ def _onnx_reference() -> None:
 
 
 def _litert(kernels: str) -> None:
+    """Run the probe's model in LiteRT with one kernel set. Raises RefusedError if the result is wrong."""
     from graphfix.runtimes.litert import interpreter
 
     _compare(interpreter.load(TFLITE, kernels=kernels).run({"x": _input()}))
 
 
 def _tflite_reader() -> None:
+    """Read the tables of the probe's model with the package `tflite`.
+
+    Raises RefusedError if they do not contain one operator.
+    """
     import tflite
 
     model = tflite.Model.GetRootAs(TFLITE)
@@ -90,6 +102,7 @@ def _tflite_reader() -> None:
 
 
 def _converter(tool: str, seconds: float) -> None:
+    """Convert the probe's model to TOSA by the converter `tool`. Raises RefusedError if the written file is empty."""
     from graphfix.runtimes import tosa
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -101,6 +114,10 @@ def _converter(tool: str, seconds: float) -> None:
 
 
 def _tosa_tools(seconds: float) -> None:
+    """Validate a TOSA module of one add, and run it in the reference model.
+
+    Raises RefusedError if either of them fails.
+    """
     from graphfix.runtimes import tosa
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -118,7 +135,7 @@ def _input() -> Array:
 
 
 def _compare(outputs: list[Any]) -> None:
-    """Raise RefusedError where the outputs are not 4 and 6."""
+    """Raise RefusedError if the outputs are not one array of 4 and 6."""
     computed = [output.tolist() for output in outputs]
     if computed != [[4.0, 6.0]]:
         raise RefusedError(f"[3, 4] + [1, 2] comes out as {computed}")
@@ -138,14 +155,14 @@ RUNTIMES: Mapping[str, Callable[[], None]] = MappingProxyType(
         **{f"litert-{kernels}": partial(_litert, kernels) for kernels in ("reference", "builtin", "xnnpack")},
     }
 )
-"""What is asked of a package in this process, by the name that the command line has for it."""
+"""Name of a probe -> the test of a package, which runs in this process. The command line contains the name."""
 TOOLS: Mapping[str, Callable[[float], None]] = MappingProxyType(
     {
         **{tool: partial(_converter, tool) for tool in ("tosa-converter-for-tflite", "torch-mlir")},
         "tosa-tools": _tosa_tools,
     }
 )
-"""What is asked of a tool that `graphfix.runtimes.tosa` starts, likewise."""
+"""Name of a probe -> the test of a tool that `graphfix.runtimes.tosa` starts. The test is called with a time limit."""
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

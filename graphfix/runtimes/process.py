@@ -1,4 +1,4 @@
-"""A runtime or a tool in a process apart: a model on which it aborts or hangs is refused, and nothing else is lost."""
+"""Run a runtime or a tool in a child process. If it aborts or hangs on a model, only that model is refused."""
 
 from __future__ import annotations
 
@@ -22,24 +22,30 @@ Runtime: TypeAlias = Literal["onnxruntime", "LiteRT"]
 
 _PACKAGES: Mapping[Runtime, str] = {"onnxruntime": "onnxruntime", "LiteRT": "ai_edge_litert.interpreter"}
 _LONGEST_LINE = 4096
-"""Of a line only so much is read: MLIR's notes print whole weights."""
+"""The number of characters that are read of each line, because MLIR's notes print all elements of weights."""
 
 
 class Child(Sessions):
-    """The sessions of another process, which is started when it is needed, and again after a runtime has aborted it."""
+    """Sessions of a child process.
+
+    The process starts at the first request, and again after a runtime has aborted it.
+    """
 
     def __init__(self, seconds: float = LONGEST_SECONDS) -> None:
         super().__init__(seconds)
         self._process: AskedProcess | None = None
         self._scratch = tempfile.TemporaryDirectory(prefix="graphfix-")
-        """Its temporary files: they go with it, however it ends."""
+        """The temporary files of the process. They are removed even if the process is killed."""
 
     def start(self, runtime: Runtime, *modules: str) -> None:
-        """Start the process, and have it import a runtime, and modules, while this one goes on."""
+        """Start the process, and have it import a runtime and more modules.
+
+        This method does not wait for the imports.
+        """
         self._tell(("import", _PACKAGES[runtime], *modules))
 
     def close(self) -> None:
-        """End the process at once, since it holds nothing that is wanted, and remove its files."""
+        """Kill the process, because its sessions are not needed any more, and remove its temporary files."""
         try:
             if self._process is not None:
                 self._process.kill()
@@ -48,15 +54,16 @@ class Child(Sessions):
             self._scratch.cleanup()
 
     def begin(self, module: str, function: str, *arguments: object) -> None:
-        """Have the process call a function of this package, while this one goes on; `finish` returns its result."""
+        """Have the process call a function of this package, and do not wait; `finish` returns the function's result."""
         self._tell(("call", module, function, *arguments))
 
     def finish(self) -> Any:  # noqa: ANN401 - whatever the function returns
-        """Return what the function returned that was called last. Raises RefusedError if the process ended."""
+        """Return the result of the function that `begin` called last. Raises RefusedError if the process ended."""
         return self._received(self._process or self._started(), "the runtime")
 
     def _tell(self, message: tuple[object, ...]) -> None:
-        with suppress(*GONE):  # whoever waits for the answer, or asks next, meets the same fault
+        """Send a message to the process; start the process first if it does not run."""
+        with suppress(*GONE):  # If the process has ended, the next request or the wait for an answer raises the error.
             (self._process or self._started()).tell(message)
 
     def _answer(self, runtime: str, message: tuple[object, ...]) -> Any:  # noqa: ANN401 - of the worker's messages
@@ -65,7 +72,11 @@ class Child(Sessions):
             return self._received(process, runtime, message)
 
     def _received(self, process: AskedProcess, runtime: str, message: tuple[object, ...] | None = None) -> Any:  # noqa: ANN401 - see above
-        """Return the answer to a message, or to the one that was sent before if there is none. Raises RefusedError."""
+        """Send a message and return its answer; with None, return the answer to the message that was sent before.
+
+        Raises RefusedError, also if the process ends or does not answer in time. Raises InternalError if graphfix
+        itself failed in the process.
+        """
         watch = Watch(process.kill, self.seconds)
         try:
             with watch:
@@ -82,12 +93,14 @@ class Child(Sessions):
         return answer[0]
 
     def _started(self) -> AskedProcess:
+        """Start a process that uses the scratch folder for its temporary files, and return it."""
         folder = self._scratch.name
         self._process = AskedProcess(module("graphfix.runtimes.worker"), {"TMPDIR": folder, "TEMP": folder})
         self._began_with = None
         return self._process
 
     def _stop(self) -> int:
+        """End the process if there is one, drop its sessions, and return its exit status (0 without a process)."""
         process, self._process = self._process, None
         self._loaded.clear()
         return 0 if process is None else process.end()
@@ -95,16 +108,16 @@ class Child(Sessions):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A process that has ended."""
+    """The result of a process that has ended."""
 
     cause: str
-    """Why it ended badly: a signal's name or an exit status; empty where it ended well."""
+    """Why the process failed: a signal's name or an exit status; empty if the process succeeded."""
     killed: bool
-    """Whether a signal ended it."""
+    """Whether a signal ended the process."""
     errors: tuple[str, ...]
-    """What it complained of on its standard error, each complaint once, in order."""
+    """The error messages in the output of the process, each once, in order."""
     last: str
-    """The last line it printed."""
+    """The last line of the output that is not empty."""
 
 
 def finished(
@@ -116,10 +129,11 @@ def finished(
     folder: Path | None = None,
     seconds: float,
 ) -> Ended:
-    """Run a command to its end, in `folder` or nowhere. Raises RefusedError, `aborted`, after `seconds`.
+    """Run a command to its end, in `folder` or in an empty folder. Raises RefusedError (`aborted`) after `seconds`.
 
-    `complaint` returns what a line of its output complains of, or nothing. Its PATH is an empty folder: the
-    reference model calls a debugger on a core dump, LLVM a symbolizer.
+    `complaint` returns the error message that a line of the output contains, or an empty text. `given` is written to
+    the command's standard input. PATH is an empty folder, because the reference model would start a debugger on a core
+    dump, and LLVM a symbolizer.
     """
     with tempfile.TemporaryDirectory() as scratch:
         log = Path(scratch) / "log"
@@ -143,7 +157,7 @@ def finished(
 
 
 def _complaints(log: Path, complaint: Callable[[str], str]) -> tuple[tuple[str, ...], str]:
-    """Read what a log complains of, each complaint once, and its last line."""
+    """Return the error messages of a log, each once and in order, and its last line that is not empty."""
     last, found = "", []
     with log.open(encoding="utf-8", errors="replace") as printed:
         for line in printed:

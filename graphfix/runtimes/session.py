@@ -1,4 +1,4 @@
-"""What every runtime offers: a loaded model that maps inputs to outputs, what it reports of them, one way to refuse."""
+"""The interface of every runtime: a loaded model that can be run, the details of its tensors, and RefusedError."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ _LONGEST = 300
 
 
 class RefusedError(GraphfixError):
-    """A runtime would not load a model or run it: one line, in the runtime's own words.
+    """Raised if a runtime refuses to load or run a model. The message is one line, in the runtime's own words.
 
-    `missing_kernel`: the runtime lacks something (an operator for a type, an operator set newer than it is),
-    the model need not be wrong; `custom` names the custom operator that it lacks. `aborted`:
-    the process died, or was stopped, so the next request takes a new one; `stopped`: a limit of time or memory ended
-    the request.
+    - `missing_kernel`: the runtime lacks a feature (an operator for some type, or a newer operator set). The model may
+      be correct.
+    - `custom`: the name of the custom operator that the runtime lacks.
+    - `aborted`: the process ended or was stopped, so the next request starts a new process.
+    - `stopped`: a limit of time or memory ended the request.
     """
 
     def __init__(
@@ -41,24 +42,24 @@ class RefusedError(GraphfixError):
 
 
 class Session(Protocol):
-    """One loaded model.
+    """The interface of a loaded model.
 
-    A tensor is a numpy array, a sequence a list, a map a dict, an absent optional None.
+    A tensor is a numpy array, a sequence a list, a map a dict, and an absent optional is None.
     """
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The names of what `run` returns, in that order."""
+        """The names of the values that `run` returns, in the same order."""
         ...
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
-        """Run the model once. Raises RefusedError."""
+        """Run the model once on `feeds` (by input name), and return the outputs. Raises RefusedError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SessionBy:
-    """A session whose runs are made by a function, such as one that runs another session on changed inputs."""
+    """A session whose `run` is any function, for example a function that runs another session on changed inputs."""
 
     outputs: tuple[str, ...]
     run: Callable[[Mapping[str, object]], list[object]]
@@ -66,28 +67,28 @@ class SessionBy:
 
 @dataclass(frozen=True, slots=True)
 class TensorDetails:
-    """An input or an output, as LiteRT reports it.
+    """Name, type, shape and quantization of an input or output, as LiteRT reports them.
 
-    A tensor whose name is empty or belongs to another one of its subgraph too is called `t<index>`.
+    If a tensor's name is empty or not unique in its subgraph, the name here is `t<index>`.
     """
 
     name: str
     index: int
     dtype: str
-    """numpy's name; `bytes` for strings, `object` for what has no values (a resource)."""
+    """numpy's name of the type; `bytes` for strings, `object` for a tensor without values (a resource)."""
     shape: tuple[int, ...]
     shape_signature: tuple[int, ...]
-    """As `shape`, with -1 for the sizes that are free."""
+    """The same sizes as `shape`, but -1 for free sizes."""
     scales: tuple[float, ...] = ()
     zero_points: tuple[int, ...] = ()
     quantized_axis: int = 0
     alias: str = ""
-    """What a SignatureDef of the same subgraph calls it."""
+    """The name of this tensor in a SignatureDef of the same subgraph; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelDetails:
-    """What can be fed and read, and the SignatureDefs of the model: (key, subgraph)."""
+    """The inputs and outputs of a model, and its SignatureDefs as (key, index of the subgraph)."""
 
     inputs: tuple[TensorDetails, ...]
     outputs: tuple[TensorDetails, ...]
@@ -96,14 +97,15 @@ class ModelDetails:
 
 @contextmanager
 def utf8_name(path: Path) -> Iterator[str]:
-    """Yield a name of a file or folder that is UTF-8, because runtimes take no other names.
+    """Yield a name of the file or folder that is valid UTF-8, because runtimes accept no other names.
 
-    It is the path, or a temporary link to it. A runtime needs the name while it loads the model, and not later.
+    The name is the path itself or a temporary link to it. A runtime needs the name only while it loads the model.
     """
     if _is_utf8(str(path)):
         yield str(path)
         return
-    from tempfile import TemporaryDirectory  # imported here because the import takes time, and such names are rare
+    # The import is here because it takes time, and names that are not UTF-8 are rare.
+    from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="graphfix-") as folder:
         link = Path(folder, "model")
@@ -112,7 +114,7 @@ def utf8_name(path: Path) -> Iterator[str]:
 
 
 def _is_utf8(name: str) -> bool:
-    """Return whether a name has no bytes beyond UTF-8, which Python shows as surrogates."""
+    """Return whether a name contains only valid UTF-8. Python represents other bytes as surrogates."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:

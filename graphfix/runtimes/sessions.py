@@ -1,4 +1,7 @@
-"""Sessions of loaded models, in this process or in another one, each known by the request that loaded it."""
+"""Sessions of loaded models in this process or in a child process.
+
+Each session is found by the request that loaded it.
+"""
 
 from __future__ import annotations
 
@@ -22,34 +25,44 @@ if TYPE_CHECKING:
     _Answer = TypeVar("_Answer")
 
 LONGEST_SECONDS = 600.0
-"""How long one request may take before its process is stopped."""
+"""The default time limit of one request, after which its process is stopped."""
 FED = 1024
-"""How many times the bytes of its inputs a run may take, where a request has a limit of memory."""
+"""A run with a limit of memory may use this multiple of its inputs' bytes in addition to the limit."""
 RUNTIME = 160 << 20
 OF_A_THREAD = 24 << 20
-"""Bytes of data of a process that has imported a runtime, and of each of its threads: measured are 110 and 8 MiB."""
+"""Bytes of data memory of each thread; `RUNTIME` are those of a process that has imported a runtime.
+
+Measured: 110 MiB for a process, and 8 MiB for a thread.
+"""
 _NO_MEMORY = ("bad_alloc", "Failed to allocate memory", "there is no more memory")
-"""How runtimes, and the worker, say that there is none: within a limit the machine may have more."""
+"""Parts of the messages of runtimes, and of the worker, that mean: no more memory.
+
+If a limit is set, the machine may still have more memory.
+"""
 
 
 class Sessions(ABC):
-    """The sessions of one process. It loads models and runs them, within a limit of memory if there is one."""
+    """The sessions of one process: loads models and runs them, with a limit of memory if `memory` is set."""
 
     def __init__(self, seconds: float = LONGEST_SECONDS) -> None:
         self.seconds = seconds
-        """How long one request may take, where another process answers it."""
+        """The time limit of one request, if another process answers it."""
         self.memory: int | None = None
-        """Bytes of memory that a request may take, beside `FED` times those that a run is fed; None for no limit."""
-        self.kept = 1
-        """The most models that are loaded at the same time; one more takes the place of the one that was loaded first.
+        """Bytes of memory that a request may use; None for no limit.
 
-        If it is 1, `load` loads a model again even if it is loaded, since what a runtime does may depend on what it did
-        before. If it is more, `load` returns the session that is there."""
+        A run may also use `FED` times the bytes of its inputs.
+        """
+        self.kept = 1
+        """The maximum number of models that are loaded at the same time. A further model replaces the oldest one.
+
+        If it is 1, `load` loads a model again even if it is already loaded, because a runtime may behave differently
+        after earlier runs. If it is more, `load` returns the session that already exists.
+        """
         self._loaded: dict[LoadRequest, tuple[int, Any]] = {}
-        """By request: the number of its session in the process, and the session's interface."""
+        """Load request -> (number of its session in the process, the session's interface)."""
         self._numbers = itertools.count()
         self._began_with: int | None = None
-        """The bytes of data that the process had before its first request with a limit of memory."""
+        """The bytes of data memory that the process used before its first request with a limit of memory."""
 
     def __enter__(self) -> Self:
         return self
@@ -75,11 +88,12 @@ class Sessions(ABC):
         folder: Path | None = None,
         arena: bool = True,
     ) -> OnnxSession:
-        """Load an ONNX model as graphfix.runtimes.onnx.onnxruntime does. Raises RefusedError.
+        """Load an ONNX model in onnxruntime, and return its session. Raises RefusedError.
 
-        `expose` names values of the main graph that become outputs, behind the model's own; `observe` pairs values
-        with names for their shapes, which `run_observed` returns. `folder` contains the external data of a
-        model that is given as bytes. Without an `arena` onnxruntime keeps no memory from one run to the next.
+        `expose` lists values of the main graph that become outputs after the model's own. `observe` lists pairs (value,
+        name for its shape); `run_observed` returns these shapes. `folder` contains the external data of a model that is
+        passed as bytes. Without an `arena`, onnxruntime keeps no memory from one run to the next. `optimized` is
+        described in graphfix.runtimes.onnx.onnxruntime.load.
         """
         shapes = tuple(shape for _, shape in observe)
         more = more_outputs(expose, observe)
@@ -91,35 +105,50 @@ class Sessions(ABC):
     def load_tflite(
         self, model: Path | bytes, kernels: str, *, signature: str | None = None, expose: Sequence[str] = ()
     ) -> LitertSession:
-        """Load a TFLite model as graphfix.runtimes.litert.interpreter does. Raises RefusedError."""
+        """Load a TFLite model in LiteRT, and return its session. Raises RefusedError.
+
+        The parameters are those of graphfix.runtimes.litert.interpreter.load.
+        """
         options = {"kernels": kernels, "signature": signature, "expose": tuple(expose)}
         request = LoadRequest("LiteRT", model, tuple(options.items()))
         interface: ModelDetails = self._load(request)
         return LitertSession(self, request, interface)
 
     def run(self, request: LoadRequest, feeds: Mapping[str, object]) -> list[object]:
-        """Run the model of a load request once. Raises RefusedError, also where the process aborts."""
+        """Run the model of a load request once, and return the outputs.
+
+        Raises RefusedError, also if the process aborts.
+        """
         outputs: list[object] = self.ask(request, "run", dict(feeds))
         return outputs
 
     def ask(self, request: LoadRequest, method: str, *arguments: object) -> Any:  # noqa: ANN401 - the session's own answer
-        """Call a method of the session of a load request; load the model again if another one took its place.
+        """Call a method of the session of a load request, and return its result.
 
-        Raises RefusedError.
+        If another model has replaced this one, the model is loaded again first. Raises RefusedError.
         """
         return self._retried(partial(self._ask_once, request, method, *arguments))
 
     def _ask_once(self, request: LoadRequest, method: str, *arguments: object) -> Any:  # noqa: ANN401 - see above
+        """Load the model if it is not loaded, and call a method of its session."""
         if request not in self._loaded:
             self._load_once(request)
         return self._answer(request.runtime, ("ask", self._loaded[request][0], method, *arguments))
 
     def _load(self, request: LoadRequest) -> Any:  # noqa: ANN401 - the session's interface
+        """Return the interface of the request's session.
+
+        The model is loaded, unless `kept` permits to reuse a loaded one.
+        """
         if self.kept > 1 and request in self._loaded:
             return self._loaded[request][1]
         return self._retried(partial(self._load_once, request))
 
     def _load_once(self, request: LoadRequest) -> Any:  # noqa: ANN401 - the session's interface
+        """Load a model, and return its session's interface.
+
+        If `kept` models are already loaded, the oldest ones are dropped first.
+        """
         dropped = [self._loaded.pop(each)[0] for each in list(self._loaded)[: len(self._loaded) + 1 - self.kept]]
         number = next(self._numbers)
         message = "load", number, dropped, request.runtime, request.model, dict(request.options)
@@ -128,9 +157,9 @@ class Sessions(ABC):
         return interface
 
     def _retried(self, attempt: Callable[[], _Answer]) -> _Answer:
-        """Make an attempt, and another without the limit of memory if the process aborted in the first one.
+        """Call `attempt`. If the process aborts in that call, call it again without the limit of memory.
 
-        Not every runtime says that it got no memory.
+        The second call is necessary because not every runtime reports that it got no memory.
         """
         try:
             return attempt()
@@ -144,7 +173,10 @@ class Sessions(ABC):
             self.memory = memory
 
     def _limited(self, pid: int, arguments: Sequence[object]) -> AbstractContextManager[None]:
-        """Limit the memory of a process during a request with these arguments."""
+        """Return a context that limits the memory of a process during one request.
+
+        The limit depends on the size of the inputs, which are found in `arguments` (the arguments of the message).
+        """
         if self.memory is None:
             return nullcontext()
         from graphfix.runtimes.memory import data_of, limited
@@ -157,13 +189,16 @@ class Sessions(ABC):
         return limited(pid, own + self.memory + FED * inputs)
 
     def _refusal(self, text: str, *, missing_kernel: bool = False, custom: str = "") -> RefusedError:
-        """Return what a runtime refused as an error, `stopped` if it found no memory within the limit."""
+        """Return a runtime's message as a RefusedError.
+
+        It is `stopped` if the runtime found no memory within the limit.
+        """
         lacking = self.memory is not None and any(words in text for words in _NO_MEMORY)
         return RefusedError(text, missing_kernel=missing_kernel, custom=custom, stopped=lacking)
 
 
 class InThisProcess(Sessions):
-    """The sessions of the calling process: a runtime that aborts ends it."""
+    """Sessions in the calling process. A runtime that aborts ends that process."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -189,7 +224,7 @@ class InThisProcess(Sessions):
 
 @dataclass(frozen=True, slots=True)
 class LoadRequest:
-    """A request to load a model: the runtime's name, the model, and the options of its `load`."""
+    """A request to load a model: the runtime's name, the model, and the options for the runtime's `load`."""
 
     runtime: str
     model: Path | bytes = field(repr=False)
@@ -205,11 +240,14 @@ class OnnxSession:
     outputs: tuple[str, ...]
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
-        """Run once. Raises RefusedError, also where the process aborts."""
+        """Run the model once on `feeds` (by input name). Raises RefusedError, also if the process aborts."""
         return self.sessions.run(self.request, feeds)
 
     def run_observed(self, feeds: Mapping[str, object]) -> tuple[list[object], list[tuple[int, ...]]]:
-        """Run once; return the shapes of the observed values too, in that order. Raises RefusedError."""
+        """Run the model once; return the outputs, and the shapes of the observed values in the order of `observe`.
+
+        Raises RefusedError.
+        """
         answer: tuple[list[object], list[tuple[int, ...]]] = self.sessions.ask(
             self.request, "run_observed", dict(feeds)
         )
@@ -218,7 +256,7 @@ class OnnxSession:
 
 @dataclass(frozen=True, slots=True)
 class LitertSession:
-    """A loaded TFLite model, with what LiteRT reports of its inputs and outputs."""
+    """A loaded TFLite model, with the details of its inputs and outputs that LiteRT reports."""
 
     sessions: Sessions = field(repr=False)
     request: LoadRequest
@@ -226,27 +264,36 @@ class LitertSession:
 
     @property
     def inputs(self) -> tuple[TensorDetails, ...]:
-        """The inputs of the model, in its order."""
+        """The inputs of the model, in the model's order."""
         return self.interface.inputs
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The names of the outputs of `run`, in its order; the exposed tensors follow the outputs of the model."""
+        """The names of the values that `run` returns, in the same order.
+
+        Exposed tensors follow the outputs of the model.
+        """
         return tuple(spec.name for spec in self.interface.outputs)
 
     def tensors(self) -> list[str]:
-        """Return the names of all tensors of the subgraph that is run, each once, by index. Raises RefusedError."""
+        """Return a unique name for each tensor of the subgraph that is run, in the order of tensor indices.
+
+        Raises RefusedError.
+        """
         names: list[str] = self.sessions.ask(self.request, "tensors")
         return names
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
-        """Run once on values by input name. Raises RefusedError, also where the process aborts."""
+        """Run the model once on `feeds` (by input name). Raises RefusedError, also if the process aborts."""
         return self.sessions.run(self.request, feeds)
 
     def run_observed(
         self, feeds: Mapping[str, object], tensors: Sequence[int]
     ) -> tuple[list[object], list[tuple[int, ...]]]:
-        """Run once; return the shapes that these tensors have then, in that order. Raises RefusedError."""
+        """Run the model once; return the outputs, and the shapes of the tensors with these indices after the run.
+
+        Raises RefusedError.
+        """
         answer: tuple[list[object], list[tuple[int, ...]]] = self.sessions.ask(
             self.request, "run_observed", dict(feeds), tuple(tensors)
         )
@@ -254,14 +301,16 @@ class LitertSession:
 
 
 def more_outputs(expose: Sequence[str], observe: Sequence[tuple[str, str]]) -> bytes:
-    """Return a serialized ModelProto with the outputs `expose`, then shapes; `observe`: (value, name of its shape).
+    """Return a serialized ModelProto that adds outputs to a model: the values `expose`, then shapes.
 
-    Appended to the bytes of a model, it makes these inner values come out, and the model need not be read: protobuf
-    merges concatenated messages, so a second ModelProto adds its nodes and outputs to those of the file.
+    `observe` contains pairs (value, name of the output for its shape). A caller appends the returned bytes to the bytes
+    of a model. Protobuf merges concatenated messages, so the nodes and outputs are added, and the model need not be
+    parsed. The result is empty if there is nothing to add.
     """
     if not (expose or observe):
         return b""
-    from graphfix.results.onnx_messages import ModelProto  # a run of TFLite imports no protobuf
+    # The import is here so that a run of a TFLite model imports no protobuf.
+    from graphfix.results.onnx_messages import ModelProto
 
     model = ModelProto()
     for name in expose:

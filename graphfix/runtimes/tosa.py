@@ -1,7 +1,7 @@
-"""The TOSA tools: a model converted, validated by tosa-opt, run in the reference model; each tool in its own process.
+"""Run the TOSA tools: convert a model, validate the result by tosa-opt, run it in the reference model.
 
-They segfault, abort, print where they like, and report success for work that they left half done: a
-converted file counts for nothing before `validate` has seen it. The packages come with the extra `tosa`.
+Each tool runs in a separate process. The tools crash, abort, print to any stream, and report success for incomplete
+work. So a converted file is not trusted before `validate` has accepted it. The packages belong to the extra `tosa`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ _PACKAGES = {
     TOSA_TOOLS: ("tosa_reference_model",),
 }
 CONVERTERS = {"tflite": CONVERTER, "onnx": TORCH_MLIR}
-"""Format -> the tool that converts it; `graphfix.runtimes.worker` calls the conversion by the format's name."""
+"""Format -> the tool that converts it.
+
+`graphfix.runtimes.worker` uses the format's name as the verb of the conversion.
+"""
 _VERBS = {tool: format_ for format_, tool in CONVERTERS.items()}
 SPECIFICATION, LEVEL = "1.0", "8k"
 _TARGET = (
@@ -51,45 +54,52 @@ _OPERATOR = re.compile(r"'(?P<name>[\w.]+)' op (?P<what>.*)")
 _QUOTED = re.compile(r'loc\([^"]*"([^"]+)"')
 _ASSERTION = re.compile(r"Assertion .* failed|LLVM ERROR: .*|CHECK FAIL.*|REQUIRE\(\) fails.*|Check failed: .*")
 _MET = re.compile(r"Op[A-Z]\w*: .*")
-"""How the reference model says which operator met what it has no result for."""
+"""The form of the line in which the reference model reports an operator that has no defined result for its operands."""
 _LISTED = re.compile(r'\s*(?:%[^=]*= )?"([\w.$-]+)"[(<]')
 _CUSTOM = re.compile(r'operator_name = "([^"]*)"')
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What tosa-opt says of a converted module, for the specification and the level above."""
+    """The result of validating a converted module by tosa-opt, for the specification 1.0 at level 8k."""
 
     errors: tuple[str, ...] = ()
-    """What is wrong, in the order met, each once; none: the module conforms and was serialized."""
+    """The errors in the order of tosa-opt's output, each once.
+
+    Without errors, the module conforms and was serialized.
+    """
     operators: Mapping[str, int] = field(default_factory=dict)
-    """The operators of a module that conforms, by their TOSA name, and how many of each."""
+    """TOSA name of an operator -> its number of occurrences; empty if the module does not conform."""
 
     @property
     def valid(self) -> bool:
-        """Whether the module conforms."""
+        """Whether the module conforms to the specification."""
         return not self.errors
 
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """What the reference model computes."""
+    """The result of a run in the TOSA reference model."""
 
     outputs: list[Array]
-    """In the order of the graph's outputs."""
+    """The outputs, in the order of the graph's outputs."""
     status: Literal["valid", "unpredictable"]
-    """`unpredictable`: an operator met values for which TOSA defines no result, such as a power of a negative base."""
+    """`unpredictable`: TOSA defines no result for some operand of an operator, such as a power of a negative base."""
     reason: str | None = None
-    """Which operator that was, and what it met, in the reference model's words: `OpPow: x is less than 0`."""
+    """The reference model's message about an operator without a defined result (`OpPow: x is less than 0`), or None."""
 
 
 def convert(tool: str, model: Path, out: Path, *, narrow: bool = False, seconds: float = LONGEST_SECONDS) -> None:
-    """Convert a TFLite file by CONVERTER, or an ONNX file by TORCH_MLIR, to TOSA as MLIR bytecode in `out`.
+    """Convert a model to TOSA, written to `out` as MLIR bytecode.
 
-    `narrow`: every int64 of the ONNX file is known to fit into int32: TOSA 1.0 has no other, so all become that.
-    `out` is only written where the tool ends well, which says little: see `validate`. Raises RefusedError with the
-    first operator that the tool can't take, `aborted` where its process died, `missing_kernel` where the tool is not
-    installed; GraphfixError for a file that can't be read.
+    CONVERTER reads TFLite files, and TORCH_MLIR ONNX files.
+
+    `narrow` promises that every int64 of the ONNX file fits into int32. All of them then become int32, because TOSA 1.0
+    has no int64. `out` is only written if the tool reports success. That alone does not mean that the file is correct,
+    so call `validate`.
+
+    Raises RefusedError with the first operator that the tool can't convert. The error is `aborted` if the tool's
+    process died, and `missing_kernel` if the tool is not installed. Raises GraphfixError for a file that can't be read.
     """
     _check_readable(model)
     _require(tool)
@@ -101,10 +111,11 @@ def convert(tool: str, model: Path, out: Path, *, narrow: bool = False, seconds:
 
 
 def validate(mlirbc: Path, tosa: Path | None = None, *, seconds: float = LONGEST_SECONDS) -> Validation:
-    """Check a module strictly against TOSA 1.0 at level 8k, and write it to `tosa` as a flatbuffer where it conforms.
+    """Check a module strictly against TOSA 1.0 at level 8k. If it conforms, write it to `tosa` as a flatbuffer.
 
-    Operators of other dialects are errors by name, also where tosa-opt ends with status 0; tosa.custom is
-    allowed. Raises RefusedError where tosa-opt is not installed or takes too long.
+    `mlirbc` is the module as MLIR bytecode or text. Operators of other dialects are errors that contain the operators'
+    names, even if tosa-opt ends with status 0. The operator tosa.custom is allowed. Raises RefusedError if tosa-opt is
+    not installed or takes too long.
     """
     tosa_opt = _tosa_opt()
     with tempfile.TemporaryDirectory() as scratch:
@@ -112,12 +123,13 @@ def validate(mlirbc: Path, tosa: Path | None = None, *, seconds: float = LONGEST
         passes = [
             f"--tosa-attach-target={_TARGET}",
             "--tosa-validate=strict-op-spec-alignment",
-            # by its name alone: a blank in the path of the temporary folder would end the option
+            # A file name without a folder, because a blank in the path of the temporary folder would end the option.
             f"--tosa-serialize=tosa-flatbuffer-filename={made.name}",
         ]
         errors = _optimized(tosa_opt, mlirbc, listing, passes, seconds)
         if any("is unknown" in error for error in errors):
-            # a dialect that tosa-opt does not know stops its parser: read once more, to name the operators
+            # A dialect that tosa-opt does not know stops its parser. So the module is read once more to list such
+            # operators.
             errors = _optimized(tosa_opt, mlirbc, listing, ["--allow-unregistered-dialect"], seconds) or errors
         operators = _operators(listing) if listing.exists() else {}
         unconverted = {name: count for name, count in operators.items() if not name.startswith(_OF_THE_DIALECT)}
@@ -136,8 +148,8 @@ def validate(mlirbc: Path, tosa: Path | None = None, *, seconds: float = LONGEST
 def run(tosa: Path, inputs: Sequence[Array], *, seconds: float = LONGEST_SECONDS) -> Computed:
     """Run a TOSA flatbuffer in the reference model on arrays in the order of its inputs.
 
-    Raises RefusedError where the model does not accept the graph or the inputs, `aborted` where its
-    process dies (an integer division by zero does that).
+    Raises RefusedError if the model does not accept the graph or the inputs. The error is `aborted` if the process dies
+    (an integer division by zero causes that).
     """
     _require(TOSA_TOOLS)
     (outputs, status), said = _asked(TOSA_TOOLS, "run", (str(tosa.resolve()), list(inputs)), seconds)
@@ -145,21 +157,26 @@ def run(tosa: Path, inputs: Sequence[Array], *, seconds: float = LONGEST_SECONDS
 
 
 def versions() -> dict[str, str]:
-    """Return the version of each tool that is installed."""
+    """Return the version of each TOSA tool that is installed."""
     return {tool: metadata.version(tool) for tool in _PACKAGES if not _absent(tool)}
 
 
 def _absent(tool: str) -> bool:
+    """Return whether a package of a tool is not installed."""
     return any(importlib.util.find_spec(package) is None for package in _PACKAGES[tool])
 
 
 def _require(tool: str) -> None:
+    """Raise RefusedError with the command that installs the tool, if the tool is not installed."""
     if _absent(tool):
         raise RefusedError(f"{tool} is not installed: {install_command('tosa')}", missing_kernel=True)
 
 
 def _tosa_opt() -> str:
-    """Find the program itself: behind the script of that name a crash would read as an ordinary end."""
+    """Return the path of the tosa-opt program itself. Raises RefusedError if it is not installed.
+
+    The script of the same name is not used, because behind it a crash would look like an ordinary end.
+    """
     _require(TOSA_TOOLS)
     name = "tosa-opt.exe" if sys.platform == "win32" else "tosa-opt"
     program = Path(str(metadata.distribution(TOSA_TOOLS).locate_file(f"bin/{name}")))
@@ -170,10 +187,10 @@ def _tosa_opt() -> str:
 
 
 def _asked(tool: str, verb: str, arguments: tuple[object, ...], seconds: float) -> tuple[Any, Sequence[str]]:
-    """Have `graphfix.runtimes.worker` do one thing in a process apart; return its answer, and what the tool said.
+    """Have `graphfix.runtimes.worker` do a task in a new process; return (its answer, the tool's error messages).
 
-    Raises RefusedError in the tool's own words, `aborted` where the process died or was stopped; InternalError for a
-    fault of graphfix in the child.
+    `verb` is a key of the worker's `_VERBS`. Raises RefusedError in the tool's own words, with `aborted` if the process
+    died or was stopped. Raises InternalError for a fault of graphfix in the child process.
     """
     with tempfile.TemporaryDirectory() as scratch:
         answer = Path(scratch) / "answer"
@@ -192,10 +209,12 @@ def _asked(tool: str, verb: str, arguments: tuple[object, ...], seconds: float) 
 
 
 def _complaint(line: str) -> str:
-    """Return what a line complains of, and the place where it names one; nothing where it does not complain.
+    """Return the error message in a line, with its place in the model if the line has it; empty without an error.
 
-    loc("y"("m.tflite":0:0)): error: 'tfl.prelu' op 'alpha' should ...   ->  tfl.prelu: 'alpha' should ... at 'y'
-    <unknown>:0: error: loc("nn"): 'tosa.const' op is not aligned ...    ->  tosa.const: is not aligned ... at 'nn'
+    Two lines and their messages:
+
+        loc("y"("m.tflite":0:0)): error: 'tfl.prelu' op 'alpha' should ...   ->  tfl.prelu: 'alpha' should ... at 'y'
+        <unknown>:0: error: loc("nn"): 'tosa.const' op is not aligned ...    ->  tosa.const: is not aligned ... at 'nn'
     """
     error = _ERROR.match(line)
     if error is None:
@@ -210,6 +229,7 @@ def _complaint(line: str) -> str:
 
 
 def _check_readable(model: Path) -> None:
+    """Raise GraphfixError if the file can't be opened."""
     try:
         model.open("rb").close()
     except OSError as error:
@@ -217,7 +237,7 @@ def _check_readable(model: Path) -> None:
 
 
 def _optimized(tosa_opt: str, module: Path, listing: Path, passes: Sequence[str], seconds: float) -> tuple[str, ...]:
-    """Run passes over a module, list its operators, one a line and without their weights, and return the errors."""
+    """Run passes on a module, write its operators to `listing` (one per line, no weights), and return the errors."""
     shown = ["--mlir-print-op-generic", "--mlir-elide-elementsattrs-if-larger=4", "--mlir-print-op-on-diagnostic=false"]
     shown.append("--mlir-elide-resource-strings-if-larger=4")
     command = [tosa_opt, str(module.resolve()), *passes, *shown, "-o", str(listing)]
@@ -228,7 +248,10 @@ def _optimized(tosa_opt: str, module: Path, listing: Path, passes: Sequence[str]
 
 
 def _operators(listing: Path) -> dict[str, int]:
-    """Count the operators of a module in MLIR's generic form; a custom one goes by its own name too."""
+    """Return how often each operator occurs in a module that is written in MLIR's generic form.
+
+    A custom operator's key is `tosa.custom:` and its own name.
+    """
     found: dict[str, int] = {}
     with listing.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:

@@ -1,19 +1,24 @@
-"""The process of a runtime or of a TOSA tool: pickles in, pickles out.
+"""The child process of a runtime or of a TOSA tool: it reads pickled messages and writes pickled answers.
 
-Without a verb it holds sessions for graphfix.runtimes.process, each by a number. Messages: ("import", modules ...),
-which has no answer; ("load", number, numbers to drop, runtime, model, options) -> ("done", the session's interface);
-("ask", number, method, arguments ...) -> ("done", what the session's method returns); ("call", module, function,
-arguments ...) -> ("done", what a function of this package returns). Each but the first may answer ("refused", message,
-missing_kernel, custom), or ("fault", the Fault of an unexpected exception). The end of the input ends the process.
+Without a verb on the command line, it serves graphfix.runtimes.process and stores sessions, each under a number:
 
-With a verb it does one thing for graphfix.runtimes.tosa, its arguments pickled on the standard input:
+    ("import", modules ...)                                  no answer
+    ("load", number, numbers to drop, runtime, model,
+     options)                                                ("done", the session's interface)
+    ("ask", number, method, arguments ...)                   ("done", the result of the session's method)
+    ("call", module, function, arguments ...)                ("done", the result of a function of this package)
 
-    tflite  (model, made)     tosa-converter-for-tflite writes bytecode to `made`
-    onnx    (model, made)     torch-mlir does
-    run     (tosa, inputs)    the reference model runs; answers (outputs, status)
+Instead of "done", an answer may be ("refused", message, missing_kernel, custom), or ("fault", the Fault of an
+unexpected exception). The process ends at the end of its input.
 
-The answer, ("done", value), ("refused", message) or ("fault", Fault), is pickled into the file that the command line
-names, since the tools print to the standard output and error as they like.
+With a verb, it does one task for graphfix.runtimes.tosa. The arguments are pickled on the standard input:
+
+    tflite  (model, made)           tosa-converter-for-tflite writes bytecode to `made`
+    onnx    (model, made, narrow)   torch-mlir writes bytecode to `made`
+    run     (tosa, inputs)          the reference model runs the file; the answer is (outputs, status)
+
+The answer, ("done", value), ("refused", message) or ("fault", Fault), is pickled into the file that the second argument
+of the command line contains. It is not printed, because the tools print to the standard output and error themselves.
 """
 
 from __future__ import annotations
@@ -40,7 +45,7 @@ _MODULES = {"onnxruntime": "graphfix.runtimes.onnx.onnxruntime", "LiteRT": "grap
 
 _PIPELINES = ("torch-onnx-to-torch-backend-pipeline", "torch-backend-to-tosa-backend-pipeline")
 _NARROWING = "func.func(tosa-narrow-i64-to-i32{aggressive-rewrite=1},canonicalize)"
-"""Makes int32 of every int64 inside of the function; what is then a cast of a type to itself goes."""
+"""MLIR passes that turn every int64 inside the function into int32. Casts of a type to itself are then removed."""
 _ILLEGAL = re.compile(r"failed to legalize operation '(?P<op>[^']*)'")
 _ONNX_NAME = re.compile(r'name = "(onnx\.[^"]+)"')
 _PLACE = re.compile(r'loc\(.*?"([^"]*)"')
@@ -49,19 +54,20 @@ _ERRORS = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, OSE
 
 
 def main() -> None:
-    """Do what the command line's verb says; without one serve requests until there are no more."""
+    """Do the task of the command line's verb. Without a verb, serve requests until the input ends."""
     if sys.argv[1:]:
         use_tool(*sys.argv[1:])
         return
-    gc.disable()  # the process lives for one pair of models; collecting takes a fifth of the time of its imports
-    # what native code prints must not get between the answers
+    # The process lives for one pair of models only, and garbage collection takes a fifth of the time of its imports.
+    gc.disable()
+    # Text that native code prints must not appear between the answers, so it is redirected to the standard error.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     serve(sys.stdin.buffer, answers)
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer each request of a stream."""
+    """Read requests from a stream, and write the answer to each of them, until the requests end."""
     sessions: dict[int, Any] = {}
     answer: tuple[object, ...]
     while True:
@@ -70,7 +76,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
         except EOFError:
             return
         if kind == "import":
-            with suppress(Exception):  # the request behind it meets the same fault, and reports it
+            with suppress(Exception):  # The next request raises the same error and reports it.
                 for name in arguments:
                     importlib.import_module(name)
             continue
@@ -87,7 +93,12 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def answered(sessions: dict[int, Any], kind: str, *arguments: Any) -> object:  # noqa: ANN401 - of a message
-    """Load a model into one of these sessions, or ask one. Raises RefusedError."""
+    """Load a model into `sessions` (by number), or call a method of one of them; return the result.
+
+    Raises RefusedError.
+
+    `kind` is "load" or "ask", and `arguments` are those of the message.
+    """
     return _loaded(sessions, *arguments) if kind == "load" else _asked(sessions, *arguments)
 
 
@@ -98,8 +109,9 @@ def _called(module: str, function: str, *arguments: object) -> object:
 def _loaded(
     sessions: dict[int, Any], number: int, dropped: Sequence[int], runtime: str, model: object, options: dict[str, Any]
 ) -> object:
-    """Load a model, and return what its session says of it."""
-    for each in dropped:  # the old model goes before the new one comes
+    """Drop the sessions `dropped`, load a model as session `number`, and return the session's interface."""
+    # The old models are dropped before the new one is loaded, so that not all of them are in memory.
+    for each in dropped:
         del sessions[each]
     sessions[number] = importlib.import_module(_MODULES[runtime]).load(model, **options)
     return sessions[number].interface
@@ -110,32 +122,41 @@ def _asked(sessions: dict[int, Any], number: int, method: str, *arguments: objec
 
 
 def use_tool(verb: str, answer: str) -> None:
-    """Have a TOSA tool do one thing, and write what it answers to a file."""
+    """Do one task by a TOSA tool, and write the answer to the file `answer`.
+
+    The arguments are on the standard input.
+    """
     arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - the parent process writes it
     try:
         result: tuple[object, ...] = ("done", _VERBS[verb](*arguments))
     except RefusedError as error:
         result = ("refused", str(error))
     except ImportError:
-        raise  # the tool's package is broken, not graphfix: the parent reports the last line of stderr
+        # The tool's package is broken, not graphfix, so the parent process reports the last line of the standard error.
+        raise
     except Exception as error:  # noqa: BLE001 - a fault of graphfix: the parent raises it
         result = ("fault", Fault.of(error))
     Path(answer).write_bytes(pickle.dumps(result, protocol=5))
 
 
 def _convert_tflite(model: str, made: str) -> None:
+    """Convert a TFLite file to MLIR bytecode in `made`. Raises RefusedError."""
     from tosa_converter_for_tflite import TosaConverterDebugInfo, TosaConverterOutputFormat
     from tosa_converter_for_tflite import tflite_flatbuffer_to_tosa_mlir as converted
 
     try:
-        # bytecode: the text form writes booleans in a way that tosa-opt refuses; no debug info: it names this path
+        # Bytecode, because tosa-opt refuses booleans in the text form. No debug information, because it would contain
+        # this path.
         converted(model, made, TosaConverterOutputFormat.Bytecode, TosaConverterDebugInfo.Disabled)
     except _ERRORS as error:
         raise RefusedError(f"{str(error).rstrip('.')} (it names no operator)") from None
 
 
 def _convert_onnx(model: str, made: str, narrow: bool) -> None:
-    """Convert an ONNX file; `narrow`: no int64 of it is larger than int32 holds, so that all become int32."""
+    """Convert an ONNX file to MLIR bytecode in `made`. Raises RefusedError.
+
+    `narrow` promises that every int64 of the model fits into int32, so all of them become int32.
+    """
     from torch_mlir.dialects import torch as dialect
     from torch_mlir.extras.onnx_importer import Config, ModelInfo, NodeImporter, OnnxImportError
     from torch_mlir.ir import Context, MLIRError
@@ -160,9 +181,10 @@ def _convert_onnx(model: str, made: str, narrow: bool) -> None:
 
 
 def _inferred(model: str) -> onnx.ModelProto:
-    """Load an ONNX file with the shapes that onnx infers; where it can't, with those that are stored.
+    """Return an ONNX model with the shapes that onnx infers. If the inference fails, the stored shapes remain.
 
-    A converter wants them. A wrong one can only cost the conversion, or its agreement with the original: no verdict.
+    torch-mlir needs these shapes. A wrong shape can only make the conversion fail, or its result differ from the
+    original, so no verdict depends on them. Raises RefusedError if the file is not ONNX.
     """
     import onnx
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # protobuf ships no stubs
@@ -175,14 +197,15 @@ def _inferred(model: str) -> onnx.ModelProto:
     _drop_empty_names(proto)
     try:
         return infer_shapes(proto, data_prop=True)
-    except (InferenceError, ValueError):  # ValueError: 2 GB is the most that a message may have
+    except (InferenceError, ValueError):  # ValueError: a message may have at most 2 GB.
         return proto
 
 
 def _drop_empty_names(proto: onnx.ModelProto) -> None:
-    """Remove empty names at the end of the main graph's nodes; torch-mlir converts few operators with such names.
+    """Remove empty names at the end of operands and results in the main graph; torch-mlir often fails on such names.
 
-    Such a name means the same as no name if the operand or result is optional. A part of a Split is not, and stays.
+    An empty name means the same as a missing name only if the operand or result is optional. A part of a Split is not
+    optional, so its empty name remains.
     """
     import onnx
 
@@ -199,7 +222,10 @@ def _drop_empty_names(proto: onnx.ModelProto) -> None:
 
 
 def _diagnosed(diagnostics: Iterable[Any]) -> str:
-    """Return MLIR's first error: the operator that it can't take, by its ONNX name if it has one still, and node."""
+    """Return MLIR's first error: the operator that can't be converted (its ONNX name if possible) and the node.
+
+    The text is empty if there are no errors.
+    """
     for diagnostic in diagnostics:
         message = diagnostic.message[:_LONGEST_MESSAGE]
         illegal = _ILLEGAL.match(message)
@@ -212,18 +238,24 @@ def _diagnosed(diagnostics: Iterable[Any]) -> str:
 
 
 def _run_tosa(tosa: str, inputs: list[Any]) -> tuple[list[Any], str]:
+    """Run a TOSA flatbuffer in the reference model; return (outputs, "valid" or "unpredictable").
+
+    Raises RefusedError.
+    """
     import numpy as np
     import tosa_reference_model as reference
 
     values = [np.ascontiguousarray(value) for value in inputs]
     try:
-        # without a level: tosa-opt has checked it, and the model ends the process where it is not kept
+        # No level is set, because tosa-opt has already checked it, and the reference model ends the process if it is
+        # exceeded.
         outputs, status = reference.run(Path(tosa).read_bytes(), values)
     except _ERRORS as error:
         raise RefusedError(str(error) or type(error).__name__) from None
     if status == reference.GraphStatus.TOSA_ERROR:
         raise RefusedError("the reference model refuses the graph or its inputs (TOSA_ERROR)")
-    # TOSA has no empty tensors: an output that the binding can't carry comes as one, with a warning only
+    # TOSA has no empty tensors. An empty output means that the Python binding could not return the output and only
+    # warned.
     if any(output.size == 0 for output in outputs):
         raise RefusedError("the reference model returns no values for an output")
     return outputs, "valid" if status == reference.GraphStatus.TOSA_VALID else "unpredictable"

@@ -1,1 +1,1 @@
-"""The targets: what each is for, what it takes, which rewrites run for it; a module or a folder each."""
+"""The targets. Each has a module or folder that states its purpose, its limits and the rewrites that run for it."""

@@ -1,15 +1,17 @@
-"""The other way: what an operator's own broadcasting makes redundant goes, and what only fed it.
+"""The inverse of `explicit`: removes nodes and axes that an operator's own broadcasting makes redundant.
 
     Add(x[2,3,4], Expand(b[4], Shape(x)))  ->  Add(x[2,3,4], b[4])
     Add(x[2,3,4], b[1,1,4])                ->  Add(x[2,3,4], b[4])
     Mul(x[N,4], ones[N,4])                 ->  x[N,4]
 
-For runtimes, which broadcast without a copy, and for optimizers that match short forms. `compact` after `explicit` has
-the operators of `compact` alone. What can't be shown to be redundant stays: `graphfix explain fold-broadcasts`.
+Nodes that only computed operands of a removed node are removed, too. Use this target for runtimes, which broadcast
+without a copy, and for optimizers that match short forms. `compact` after `explicit` results in the same operators as
+`compact` alone. A node stays if graphfix can't show that it is redundant: `graphfix explain fold-broadcasts`.
 
 ## What it costs
 
-Nothing is added. Operands of different ranks come back: do not put it in front of a tool chain that minds them.
+Nothing is added. Operands may have different ranks afterwards, so do not use this target before a tool chain that
+requires equal ranks.
 """
 
 from __future__ import annotations

@@ -1,25 +1,26 @@
-"""The form that Vela places on an Ethos-U: operands of one rank, TILE in place of BROADCAST_TO, all inputs bound.
+"""For Ethos-U by Vela: operands of one rank, TILE instead of BROADCAST_TO, all inputs bound to numbers.
 
     ADD(x:int8[1,8,8,4], s:int8[])             ->  ADD(x:int8[1,8,8,4], RESHAPE(s, [1,1,1,1]))
     BROADCAST_TO(x:int8[1,1,4], [2,3,4])       ->  TILE(x:int8[1,1,4], [2,3,1])
 
-For int8 and int16 models, in front of `vela`. Vela never places a BROADCAST_TO, and leaves an operator with an operand
-without axes on the CPU.
+For int8 and int16 models, before `vela`. Vela never places a BROADCAST_TO on the NPU. It also leaves an operator on the
+CPU if one of its operands has no axes.
 
 ## What it can't take
 
-`graphfix check --target ethos-u` names what Vela leaves to the CPU: operators that are in none of its lists for any
-Ethos-U, and types beside int8, uint8, int16, int32 and bool (GF305). What is asked of scales, attributes and sizes of
-one processor is in Vela's own report (`vela --supported-ops-report`). A model with a size 0 ends Vela with a crash. An
-input with a free size ends `fix` with status 2 until it is bound (`--dim`, `--shape`, `--bind-defaults`); sizes that
-depend on data are listed (GF302).
+`graphfix check --target ethos-u` reports the nodes that Vela leaves on the CPU (GF305): operators that Vela lists for
+no Ethos-U, and types other than int8, uint8, int16, int32 and bool. The conditions on scales, attributes and sizes of
+each processor are in Vela's own report (`vela --supported-ops-report`). Vela crashes on a model that has a size 0. If
+an input has a free size, `fix` ends with status 2 until the size is bound (`--dim`, `--shape`, `--bind-defaults`).
+Sizes that depend on data are reported (GF302).
 
-An ONNX model gets one rank too, and its Expand nodes are named: converters make a BROADCAST_TO of them. Its operators
-and types are not asked: the tables are in TFLite's names. Convert it, and run graphfix again on the result.
+The operands of an ONNX model get one rank, too. Its Expand nodes are reported, because converters turn them into
+BROADCAST_TO. Its operators and types are not checked, because the tables contain TFLite's names. Convert the model, and
+run graphfix again on the result.
 
 ## What it costs
 
-`docs/targets.md` has the operators on the NPU and Vela's estimate of the cycles, before and after.
+`docs/targets.md` lists the operators on the NPU and Vela's estimate of the cycles, before and after.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ OPERATORS = frozenset(
         " NOT_EQUAL READ_VARIABLE REDUCE_ALL REDUCE_ANY SCATTER_ND SELECT SELECT_V2"
     ).split()
 )
-"""The operators of `vela --supported-ops-report` of Vela 5.2.0; the second half is for the Ethos-U85 alone.
+"""The operators in `vela --supported-ops-report` of Vela 5.2.0; the second half is for the Ethos-U85 only.
 
-An operator that is not listed runs on the CPU beside the NPU. A listed operator may do so too: the report has further
-conditions on its sizes, scales and attributes.
+An operator that is not listed runs on the CPU beside the NPU. A listed operator may run there, too: the report has
+further conditions on its sizes, scales and attributes.
 """
 TYPES = frozenset({"int8", "uint8", "int16", "int32", "bool", "resource"})
-"""The types of feature maps; those of 64 bits are listed as not supported."""
+"""The types of feature maps. The report lists 64-bit types as not supported."""
 MOVEMENT = moved_by("RESHAPE", "EXPAND_DIMS", "SQUEEZE", "TILE")
 ROW = Target(
     broadcasts="keep",

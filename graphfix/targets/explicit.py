@@ -1,14 +1,14 @@
-"""No operator broadcasts: operands have one rank, and axes of size 1 are stretched by nodes or in written constants.
+"""No operator broadcasts: all operands have one rank, and nodes or stored constants repeat the axes of size 1.
 
     Add(x[2,3,4], b[4])    ->  Add(x[2,3,4], Expand(b[1,1,4], [2,3,4]))
 
-The default. For compilers that have no implicit broadcast of either kind.
+This is the default. Use it for compilers that support no implicit broadcast, neither of ranks nor of sizes.
 
 ## What it costs
 
-An Expand in onnxruntime and a BROADCAST_TO in LiteRT are copies: `docs/targets.md` has the time of real models. Sizes
-that are free cost most, for then nothing can be written out beforehand: bind them (`--dim`, `--shape`). Where a tool
-chain minds ranks alone, take `ranks`.
+An Expand in onnxruntime and a BROADCAST_TO in LiteRT are copies: `docs/targets.md` lists the time for real models. Free
+sizes cost most, because then no constant can be stored in its full size. So bind them (`--dim`, `--shape`). If a tool
+chain requires equal ranks only, use `ranks`.
 """
 
 from __future__ import annotations

@@ -1,29 +1,30 @@
-"""Targets of the user's own: a table in a TOML file, on top of a target that there is.
+"""Read a target that the user defines in a TOML file, based on an existing target.
 
-    name = "my-npu"                          the file's name without its ending, where it is not said
-    base = "ranks"                           what holds where nothing else is said; `explicit`, where it is not said
+    name = "my-npu"                          default: the file's name without its extension
+    base = "ranks"                           the target whose values are used for missing keys; default: `explicit`
     evidence = ["measured on board 3"]
 
     [options]
     broadcasts = "keep"                      as --broadcasts
     keep-fusions = false
-    add = ["select-v1-to-v2"]                rewrites beside those of the base
+    add = ["select-v1-to-v2"]                rewrites that run in addition to those of the base
     skip = ["normalize-expand"]              rewrites of the base that do not run
 
     [limits]
     static = true
     max-rank = 4
     movement = ["RESHAPE", "TILE"]           TFLite: the operators by which lifts and stretches are written
-    operators = ["ADD", "MUL", "RESHAPE"]    all that the target takes
+    operators = ["ADD", "MUL", "RESHAPE"]    all operators that the target supports
     types = ["int8", "int32"]
+    elements = true                          every value must have elements (no size 0)
     reads = "tflite"                         the format whose operators these are
-    outside = "it runs on the CPU"           what becomes of a node that is in no table
+    outside = "it runs on the CPU"           what happens to a node that the tables do not contain
 
     [limits.not-supported]
     FILL = "the driver has no FILL"
 
-Every key may be left out. A key that is none of these is an error, as are a name and a value that mean nothing. A
-custom operator is `custom:` and its name. Where `reads` is not said and all operators are of one format, it is that.
+Every key is optional. An unknown key, an unknown name and an invalid value are errors. A custom operator is written as
+`custom:` and its name. Without `reads`, the format is the only one that contains all listed operators, if there is one.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ from graphfix.targets.target import MATERIALIZE, MOVEMENT, Target, moved_by, mov
 
 Table = Mapping[str, Any]
 Convert = Callable[[Any], Any]
-"""What a key's value becomes. Raises ValueError, with what it should be."""
+"""A conversion of a key's value from the file. Raises ValueError with a description of correct values."""
 MOST_AXES = 1000
-"""More than any format writes."""
+"""The largest accepted `max-rank`: more axes than any format can write."""
 
 
 def read(path: Path) -> Target:
-    """The target that a file describes. Raises GraphfixError."""
+    """Return the target that a TOML file describes. Raises GraphfixError."""
     table = toml_files.table(path)
     try:
         return _target(table, path.stem)
@@ -59,6 +60,7 @@ def read(path: Path) -> Target:
 
 
 def _target(table: Table, stem: str) -> Target:
+    """Return the target that a parsed table describes. `stem` is the default name. Raises ValueError."""
     top = _known(table, TOP, "")
     base = target_of(top.pop("base", "explicit"))
     options, limits = _known(top.pop("options", {}), OPTIONS, "options."), top.pop("limits", {})
@@ -84,7 +86,7 @@ def _target(table: Table, stem: str) -> Target:
 
 
 def _check_rewrites(added: tuple[str, ...], skipped: tuple[str, ...]) -> None:
-    """Raise ValueError for a name that is no rewrite, or stands in both lists."""
+    """Raise ValueError if a name is not the name of a rewrite, or is in both lists."""
     for key, names in (("add", added), ("skip", skipped)):
         other = next((name for name in names if name not in REWRITES), None)
         if other is not None:
@@ -96,14 +98,17 @@ def _check_rewrites(added: tuple[str, ...], skipped: tuple[str, ...]) -> None:
 
 
 def _read_by(target: Target) -> Format | None:
-    """The one format that has all of the operators; None where both have, or none has."""
+    """Return the format that contains all operators of the target's tables; None if both formats do, or neither."""
     names = {name for name in (*(target.operators or ()), *target.not_supported) if not name.startswith(CUSTOM)}
     formats = [format_ for format_, operators in OPERATORS.items() if names and names <= operators]
     return formats[0] if len(formats) == 1 else None
 
 
 def _check_names(target: Target) -> None:
-    """Raise ValueError for an operator or a type that the format, or neither of them, has."""
+    """Raise ValueError if the target's tables contain an operator or type that its format does not have.
+
+    Without a format, the name may belong to either format.
+    """
     whose = target.reads or "onnx or tflite"
     for key, names, known_names in (
         ("operators", target.operators, OPERATORS),
@@ -118,7 +123,11 @@ def _check_names(target: Target) -> None:
 
 
 def _known(table: Table, keys: Mapping[str, Convert], where: str) -> dict[str, Any]:
-    """The values by field, as they are meant. Raises ValueError for the first that is not known."""
+    """Return the converted values of a table by field name (`max-rank` is the field `max_rank`).
+
+    `keys` maps each permitted key to its conversion, and `where` is a prefix for messages. Raises ValueError for the
+    first unknown key or invalid value.
+    """
     found: dict[str, Any] = {}
     for key, value in table.items():
         if key not in keys:
@@ -130,34 +139,42 @@ def _known(table: Table, keys: Mapping[str, Convert], where: str) -> dict[str, A
     return found
 
 
-# --- what a value may be --------------------------------------------------------------------------------------------
+# --- conversions of values ------------------------------------------------------------------------------------------
 
 
 def _a(kind: type, what: str, value: object) -> object:
+    """Return `value` if its type is exactly `kind`.
+
+    Raises ValueError with `what`, the description of a correct value.
+    """
     if type(value) is not kind:
         raise ValueError(what)
     return value
 
 
 def _name(value: object) -> object:
+    """Return a printable text that is not blank. Raises ValueError for any other value."""
     if not isinstance(value, str) or not value.isprintable() or not value.strip():
         raise ValueError("a text of one line")
     return value
 
 
 def _one_of(known_values: tuple[str, ...], value: object) -> object:
+    """Return `value` if it is in `known_values`. Raises ValueError otherwise."""
     if value not in known_values:
         raise ValueError(f"one of {', '.join(known_values)}")
     return value
 
 
 def _names(value: object) -> tuple[str, ...]:
+    """Return a list of texts as a tuple. Raises ValueError for any other value."""
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise ValueError("a list of names")
     return tuple(value)
 
 
 def _some(value: object) -> frozenset[str]:
+    """Return a list of one or more texts as a set. Raises ValueError for any other value."""
     names = _names(value)
     if not names:
         raise ValueError("a list of one name or more")
@@ -165,6 +182,10 @@ def _some(value: object) -> frozenset[str]:
 
 
 def _movement(value: object) -> frozenset[str]:
+    """Return the movement operators of a target: the listed ones of TFLite, with their counterparts in ONNX.
+
+    Raises ValueError for a name that is not a movement operator of TFLite.
+    """
     names = _some(value)
     if not names <= MOVEMENT:
         raise ValueError(f"a list of names of {', '.join(sorted(MOVEMENT))}")
@@ -172,12 +193,14 @@ def _movement(value: object) -> frozenset[str]:
 
 
 def _rank(value: object) -> object:
+    """Return an integer from 1 to `MOST_AXES`. Raises ValueError for any other value."""
     if type(value) is not int or not 1 <= value <= MOST_AXES:
         raise ValueError(f"a whole number from 1 to {MOST_AXES}")
     return value
 
 
 def _reasons(value: object) -> Mapping[str, str]:
+    """Return a table whose values are texts. Raises ValueError for any other value."""
     if not isinstance(value, dict) or not all(isinstance(why, str) for why in value.values()):
         raise ValueError("a table of operators and reasons")
     return dict(value)

@@ -1,12 +1,12 @@
-"""Sizes that no runtime can run, found in the view before anything is converted.
+"""Find sizes with which no runtime can run a model, before anything is converted.
 
     Reshape(x[1,192], [2,144])              192 elements do not fill [2,144]
     Concat(a[1,3,8], b[1,4,7], axis=1)      the sizes of axis 2 are 8 and 7
     MaxPool(x[1,8,1,16], 2x2)               a window of 2 is larger than the 1 of axis 2
     Add(a[2,3], b[4,3])                     the sizes do not broadcast
 
-Only numbers are compared, and only in the main graph: a body may never run. What leans on a stored shape is not asked,
-as that may be out of date.
+Only numbers are compared. Only the main graph is checked, because a body may never run. Nodes whose operands depend on
+an unverified stored shape are skipped, because that shape may be out of date.
 """
 
 from __future__ import annotations
@@ -23,17 +23,20 @@ from graphfix.operators.row import TFLITE
 from graphfix.shapes.dim import Incompatible, Undecided, same
 
 Question: TypeAlias = Callable[[Node], str | None]
-"""Why the sizes of a node's operands can't be."""
+"""A check that returns why the sizes of a node's operands are impossible, or None."""
 SPATIAL = 2
 """The first axis over which an ONNX window slides."""
 VALID = 1
-"""`Padding.VALID` of the TFLite schema."""
+"""The number of `Padding.VALID` in the TFLite schema."""
 PIXELS = ((1, "h"), (2, "w"))
-"""The axes of a TFLite image over which a window slides, and what the options call them."""
+"""The axes of a TFLite image over which a window slides, with their letters in the names of options."""
 
 
 def impossible(model: Model) -> str | None:
-    """The first node of the main graph whose sizes can't be: its operator, what it reads, and why; None without one."""
+    """Return a text about the first node of the main graph whose sizes are impossible; None without such a node.
+
+    The text contains the operator, the operands, and the reason.
+    """
     main = model.graphs[0]
     unsure = {name for graph, name in model.leaning if graph == main.path}
     for node in main.nodes:
@@ -47,6 +50,7 @@ def impossible(model: Model) -> str | None:
 
 
 def _why(node: Node) -> str | None:
+    """Return why the sizes of a node's operands are impossible, or None if they are possible or can't be decided."""
     ask = (_TFLITE if node.domain == TFLITE else _ONNX).get(node.op) if node.domain in ("", TFLITE) else None
     try:
         found = ask(node) if ask is not None else None
@@ -64,7 +68,7 @@ def _text(sizes: Sequence[object]) -> str:
 
 
 def _integers(value: Value | None) -> list[int] | None:
-    """The elements of an integer vector, where they are known."""
+    """Return the elements of an integer tensor if all of them are known; None otherwise."""
     elements = value.elements if value is not None and value.shape.static else None
     if value is None or elements is None or len(elements) != prod(value.shape.numbers):
         return None
@@ -72,20 +76,23 @@ def _integers(value: Value | None) -> list[int] | None:
 
 
 def _at(node: Node, index: int) -> Value | None:
+    """Return an operand of the node, or None if the node has no operand of this index."""
     return node.operands[index] if index < len(node.operands) else None
 
 
-# --- elements -------------------------------------------------------------------------------------------------------
+# --- number of elements ---------------------------------------------------------------------------------------------
 
 
 def _reshape(node: Node) -> str | None:
+    """Return why the operand's elements do not fill the requested shape, or None."""
     target = _integers(_at(node, 1)) or listed(node, "shape") or listed(node, "new_shape")
     sizes = node.operand(0).ranked
     if target is None or not sizes.static:
         return None
     if 0 in target and node.domain == TFLITE:
         return None
-    copies = not node.attributes.get("allowzero")  # with allowzero a 0 is a size of the result
+    # With allowzero, a 0 is a size of the result. Without it, a 0 copies the operand's size.
+    copies = not node.attributes.get("allowzero")
     kept = [sizes.numbers[at] if size == 0 and copies and at < sizes.rank else size for at, size in enumerate(target)]
     count, wanted = prod(sizes.numbers), prod(size for size in kept if size >= 0)
     fits = (wanted > 0 and count % wanted == 0) or count == 0 if -1 in kept else count == wanted
@@ -93,6 +100,7 @@ def _reshape(node: Node) -> str | None:
 
 
 def _squeeze(node: Node) -> str | None:
+    """Return why an axis can't be removed (its size is not 1), or None."""
     sizes = node.operand(0).ranked.dims
     axes = _integers(_at(node, 1)) or listed(node, "axes") or listed(node, "squeeze_dims") or []
     for axis in axes:
@@ -102,7 +110,10 @@ def _squeeze(node: Node) -> str | None:
 
 
 def _expand(node: Node) -> str | None:
-    """The operand stretched to a shape that is known; an Expand may stretch the shape, too."""
+    """Return why the operand can't be stretched to the requested shape, or None.
+
+    In ONNX, the operand may also stretch a size 1 of the requested shape.
+    """
     target, sizes = _integers(_at(node, 1)), node.operand(0).ranked.dims
     for size, wanted in zip(reversed(sizes), reversed(target or ()), strict=False):
         stretched = wanted == 1 and node.domain != TFLITE
@@ -111,10 +122,11 @@ def _expand(node: Node) -> str | None:
     return None
 
 
-# --- operands side by side ------------------------------------------------------------------------------------------
+# --- several operands -----------------------------------------------------------------------------------------------
 
 
 def _concat(node: Node) -> str | None:
+    """Return why the operands can't be concatenated (their ranks or other axes differ), or None."""
     shapes = [value.ranked for value in node.operands if value is not None]
     ranks = {shape.rank for shape in shapes}
     if len(ranks) > 1:
@@ -130,12 +142,14 @@ def _concat(node: Node) -> str | None:
 
 
 def _pack(node: Node) -> str | None:
+    """Return why the operands can't be stacked (their shapes differ), or None."""
     shapes = [value.ranked for value in node.operands if value is not None and value.ranked.static]
     different = dict.fromkeys(str(shape) for shape in shapes)
     return f"the shapes are {' and '.join(different)}" if len(different) > 1 else None
 
 
 def _split(node: Node) -> str | None:
+    """Return why the sizes of the parts do not add up to the size of the axis, or None."""
     sizes, parts = node.operand(0).ranked.dims, _integers(_at(node, 1)) or listed(node, "split")
     axis = number(node, "axis", 0)
     if parts is None or not -len(sizes) <= axis < len(sizes) or not isinstance(sizes[axis], int):
@@ -144,6 +158,7 @@ def _split(node: Node) -> str | None:
 
 
 def _split_evenly(node: Node) -> str | None:
+    """Return why the axis can't be split into equal parts, or None."""
     sizes, axes, count = node.operand(1).ranked.dims, _integers(_at(node, 0)), number(node, "num_splits", 1)
     axis = axes[0] if axes else len(sizes)
     size = sizes[axis] if -len(sizes) <= axis < len(sizes) else None
@@ -156,7 +171,10 @@ def _split_evenly(node: Node) -> str | None:
 
 
 def _product(node: Node, left: tuple[int, int], right: tuple[int, int]) -> str | None:
-    """`left`, `right`: (operand, axis) of the sizes over which a product is summed."""
+    """Return why a product can't be computed because the two sizes that it sums over differ, or None.
+
+    `left` and `right` are (operand, axis) of these sizes.
+    """
     found = []
     for index, axis in (left, right):
         sizes = node.operand(index).ranked.dims
@@ -170,15 +188,18 @@ def _product(node: Node, left: tuple[int, int], right: tuple[int, int]) -> str |
 
 
 def _matmul(node: Node) -> str | None:
+    """Return why the inner sizes of a MatMul differ, or None."""
     return _product(node, (0, -1), (1, -2))
 
 
 def _batch_matmul(node: Node) -> str | None:
+    """Return why the inner sizes of a BATCH_MATMUL differ (`adj_x` and `adj_y` transpose the operands), or None."""
     turned = [bool(node.attributes.get(name)) for name in ("adj_x", "adj_y")]
     return _product(node, (0, -2 if turned[0] else -1), (1, -1 if turned[1] else -2))
 
 
 def _gemm(node: Node) -> str | None:
+    """Return why a Gemm can't be computed (an operand is not a matrix, or the inner sizes differ), or None."""
     (first, m), (second, n) = product_axes(node)
     if any(node.operand(index).ranked.rank != MATRIX for index in (first, second)):
         return "a Gemm takes matrices"
@@ -186,6 +207,7 @@ def _gemm(node: Node) -> str | None:
 
 
 def _fully_connected(node: Node) -> str | None:
+    """Return why the elements of the data can't be divided into rows for the weights, or None."""
     sizes, weights = node.operand(0).ranked, node.operand(1).ranked
     if not sizes.static or not weights.static or weights.rank != MATRIX or not weights.numbers[1]:
         return None
@@ -197,18 +219,23 @@ def _fully_connected(node: Node) -> str | None:
 
 
 def listed(node: Node, name: str) -> list[int] | None:
-    """An attribute that is a list of integers."""
+    """Return an attribute that is a list of integers, or None if it is missing or of another type."""
     found = node.attributes.get(name)
     return [int(each) for each in found] if isinstance(found, (list, tuple)) else None
 
 
 def number(node: Node, name: str, default: int) -> int:
-    """An attribute that is a number."""
+    """Return an integer attribute, or `default` if it is missing or of another type."""
     found = node.attributes.get(name, default)
     return found if isinstance(found, int) else default
 
 
 def _too_large(axis: int, size: object, extent: object, dilation: int, padding: int = 0) -> str | None:
+    """Return why a window is larger than its padded axis, or None.
+
+    `size` is the size of the axis and `extent` the size of the window; each may be unknown, and then the result is
+    None.
+    """
     reach = (extent - 1) * dilation + 1 if isinstance(extent, int) else 0
     if not isinstance(size, int) or size + padding >= reach:
         return None
@@ -217,7 +244,10 @@ def _too_large(axis: int, size: object, extent: object, dilation: int, padding: 
 
 
 def _slid(node: Node, extents: Sequence[object]) -> str | None:
-    """An ONNX window that slides over the axes behind the channels."""
+    """Return why an ONNX window does not fit into the axes that it slides over, or None.
+
+    These are the axes after batch and channels. `extents` are the sizes of the window.
+    """
     sizes, count = node.operand(0).ranked.dims[SPATIAL:], len(extents)
     mode = node.attributes.get("auto_pad", "NOTSET")
     if mode not in ("NOTSET", "VALID") or len(sizes) != count:
@@ -234,7 +264,7 @@ def _slid(node: Node, extents: Sequence[object]) -> str | None:
 
 
 def convolution(weights: int) -> Question:
-    """Return the question about a convolution whose operand `weights` is [M,C/group,..]."""
+    """Return the check of a convolution whose operand `weights` (an index) has the shape [M,C/group,..]."""
 
     def ask(node: Node) -> str | None:
         image, kernel = node.operand(0).ranked.dims, node.operand(weights).ranked.dims
@@ -249,11 +279,15 @@ def convolution(weights: int) -> Question:
 
 
 def pool(node: Node) -> str | None:
-    """By the attribute kernel_shape."""
+    """Return why an ONNX pooling window (attribute kernel_shape) does not fit into its operand, or None."""
     return _slid(node, listed(node, "kernel_shape") or ())
 
 
 def _tflite_windows(node: Node, extents: Mapping[int, object]) -> str | None:
+    """Return why a TFLite window does not fit into the image without padding, or None.
+
+    `extents` maps the axes of the image (1 and 2) to the sizes of the window.
+    """
     sizes = node.operand(0).ranked.dims
     if node.attributes.get("padding") != VALID or len(sizes) != max(extents) + 2:
         return None
@@ -263,13 +297,13 @@ def _tflite_windows(node: Node, extents: Mapping[int, object]) -> str | None:
 
 
 def tflite_convolution(node: Node) -> str | None:
-    """By a filter [O,h,w,I]."""
+    """Return why a filter [O,h,w,I] does not fit into the image, or None."""
     kernel = node.operand(1).ranked.dims
     return _tflite_windows(node, {1: kernel[1], 2: kernel[2]}) if len(kernel) > max(dict(PIXELS)) else None
 
 
 def tflite_pool(node: Node) -> str | None:
-    """By the filter of the options."""
+    """Return why a TFLite pooling window (its size is in the options) does not fit into the image, or None."""
     return _tflite_windows(node, {1: number(node, "filter_height", 1), 2: number(node, "filter_width", 1)})
 
 
@@ -309,4 +343,4 @@ _TFLITE: Mapping[str, Question] = MappingProxyType(
         "L2_POOL_2D": tflite_pool,
     }
 )
-"""Operator -> what is asked of it; whether operands broadcast is asked of every one."""
+"""Operator -> its check. In addition, every operator is checked for operands that do not broadcast."""

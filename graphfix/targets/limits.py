@@ -1,14 +1,14 @@
-"""What a target can't take, node by node, in what the rewrites made of the model: nothing is changed.
+"""Report the nodes and sizes of the rewritten model that a target does not support. Nothing is changed here.
 
     ADD(x[1,1,2,1,3,1,4], y[..])      rank 7: the level ends at 6                      GF301
     ADD(x[?,3], y[?,3])               a free size: TOSA 1.0 has none                   GF302
-    y[2,3] = BROADCAST_TO(x[1,3])     the target takes a TILE in its place             GF304
+    y[2,3] = BROADCAST_TO(x[1,3])     the target supports TILE instead                 GF304
     y = LSTM(x, w, r)                 the converters have no form for it               GF305
-    p = Pow(x, e)                     x may be negative: TOSA leaves that open         GF305
+    p = Pow(x, e)                     x may be negative: TOSA has no result for that   GF305
 
-What a target takes is stated in its row (`targets.target`). For TOSA further questions come before the row's tables
-(`targets.tosa.questions`). At most two answers of a node are reported: the first about its sizes, and the first about
-its operator.
+The limits of a target are fields of its row (`targets.target`). For TOSA, further checks run before the tables of the
+row (`targets.tosa.questions`). At most two findings of a node are reported: the first about its sizes, and the first
+about its operator.
 """
 
 from __future__ import annotations
@@ -24,18 +24,21 @@ from graphfix.targets.target import MOVEMENT, ONNX_MOVEMENT, Target, original, v
 
 FORMATS = {"onnx": "ONNX", "tflite": "TFLite"}
 Questions: TypeAlias = Callable[[Node], Iterator[Leave]]
-"""What stands in the way of a node."""
+"""A check that yields the findings of a node."""
 
 
 def of(target: Target) -> Questions | None:
-    """What is asked of each node for a target; None where it takes whatever its rewrites make."""
+    """Return the check of each node for a target, or None if the target supports everything that its rewrites make."""
     tables = (target.max_rank, target.movement, target.operators, target.types)
     some = target.questions or target.static or target.elements or target.not_supported
     return partial(_asked, target) if some or any(table is not None for table in tables) else None
 
 
 def unasked(target: Target, format_: str) -> Iterator[str]:
-    """What the tables hold that can't be asked of a model of this format: they are in the other one's names."""
+    """Yield a text if the target's tables can't be applied because they contain names of the other format.
+
+    `format_` is the format of the model.
+    """
     if target.reads in (None, format_):
         return
     tables = {"operators": target.operators is not None or target.not_supported, "types": target.types is not None}
@@ -47,14 +50,14 @@ def unasked(target: Target, format_: str) -> Iterator[str]:
 
 
 def _asked(target: Target, node: Node) -> Iterator[Leave]:
-    """A finding for a size, and one for the operator, that the target can't take."""
+    """Yield a finding for a size, and a finding for the operator, if the target does not support them."""
     values = [value for value in (*node.operands, *node.results) if value is not None]
     size = next(filter(None, (_size(target, value) for value in values)), None)
     if size is not None:
         yield size
     operator = None
     if target.questions == "tosa":
-        from graphfix.targets.tosa import questions  # imported here because few targets ask them
+        from graphfix.targets.tosa import questions  # The import is here because few targets use these checks.
 
         operator = questions.unconvertible(node)
     operator = operator or _operator(target, node, values)
@@ -62,11 +65,14 @@ def _asked(target: Target, node: Node) -> Iterator[Leave]:
         yield operator
 
 
-# --- what stands in a target's tables -------------------------------------------------------------------------------
+# --- the tables of a target -----------------------------------------------------------------------------------------
 
 
 def _size(target: Target, value: Value) -> Leave | None:
-    """Too open, too long, or nothing at all."""
+    """Return a finding if the target does not support the shape: a free size, too many axes, or no elements.
+
+    Otherwise None.
+    """
     axes = value.shape.axes
     if target.static and not value.shape.static:
         if axes is None:
@@ -83,7 +89,7 @@ def _size(target: Target, value: Value) -> Leave | None:
 
 
 def _operator(target: Target, node: Node, values: list[Value]) -> Leave | None:
-    """An operator of another kind, or of other types, than the target takes."""
+    """Return a finding if the target does not support the operator, or a type of its values. Otherwise None."""
     movement = target.movement
     kin = MOVEMENT if node.domain == TFLITE else ONNX_MOVEMENT
     if movement is not None and node.op in kin - movement:
@@ -91,8 +97,8 @@ def _operator(target: Target, node: Node, values: list[Value]) -> Leave | None:
         takes = f"{', '.join(others)} and {last}" if others else last
         return _left(f"target {target.name} takes {takes}, no {node.op}{_what_becomes(target)}", "GF304")
     if target.reads is not None and (target.reads == "tflite") != (node.domain.startswith(TFLITE)):
-        return None  # the tables are in the names of the other format
-    from graphfix.targets import operator_names  # imported here because most targets have no such tables
+        return None  # The tables contain the names of the other format.
+    from graphfix.targets import operator_names  # The import is here because most targets have no such tables.
 
     name = operator_names.in_tables(node.domain, node.op)
     if name in target.not_supported:
@@ -108,8 +114,16 @@ def _operator(target: Target, node: Node, values: list[Value]) -> Leave | None:
 
 
 def _what_becomes(target: Target) -> str:
+    """Return `: ` and the consequence for a node that the target does not support; empty if it is not known.
+
+    The text is appended to the reason of a finding.
+    """
     return f": {target.outside}" if target.outside else ""
 
 
 def _left(why: str, code: str = "GF305", *, blocks: bool = False) -> Leave:
+    """Return the finding for a node that is left with this reason.
+
+    `blocks` means that no converter can make a correct result of the model.
+    """
     return Leave(None, why, code, "left", blocks)

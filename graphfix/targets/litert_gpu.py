@@ -1,26 +1,32 @@
-"""The form that LiteRT's GPU accelerator reads rightly: operands of one rank, lifts as RESHAPE, stretches as TILE.
+"""For LiteRT's GPU accelerator: operands of one rank, lifts as RESHAPE, stretches as TILE.
 
     ADD(x[1,8,8,4], b[4])                  ->  ADD(x[1,8,8,4], b[1,1,1,4])
     EXPAND_DIMS(x[2,4], 0)                 ->  RESHAPE(x[2,4], [1,2,4])
     BROADCAST_TO(x[1,4,1,64], [1,4,8,64])  ->  TILE(x[1,4,1,64], [1,1,8,1])
 
-The accelerator lays values out as batch, height, width and channels. Operands of mixed ranks it aligned from the left
-(results were wrong, without a word), values of more than four axes it refuses, and one operator that it lacks takes the
-whole model off the GPU.
+The accelerator stores values as batch, height, width and channels. It aligned operands of different ranks from the
+left, so results were wrong without a message. It refuses values of more than four axes. One unsupported operator moves
+the whole model off the GPU.
 
 ## What it can't take
 
-`graphfix check --target litert-gpu` names each value above rank 4 (GF301), each operator that adds or repeats axes and
-can't be written as RESHAPE or TILE, because sizes are free (GF304), and the operators that are reported to be refused
-(GF305). Others may be refused too: no list of what the accelerator takes is published with its version.
+`graphfix check --target litert-gpu` reports:
 
-An ONNX model gets one rank too, and its Expand nodes are named: converters make a BROADCAST_TO of them. Its operators
-are not asked: the table is in TFLite's names. Convert it, and run graphfix again on the result.
+- each value of a rank above 4 (GF301)
+- each operator that adds or repeats axes and can't be written as RESHAPE or TILE, because sizes are free (GF304)
+- the operators for which users have reported a refusal (GF305)
+
+The accelerator may refuse other operators, too. No list of supported operators is published for its versions.
+
+The operands of an ONNX model get one rank, too. Its Expand nodes are reported, because converters turn them into
+BROADCAST_TO. Its operators are not checked, because the table contains TFLite's names. Convert the model, and run
+graphfix again on the result.
 
 ## What it costs
 
-A TILE is a copy: run `--target compact` before, where the model holds BROADCAST_TO that an operator's own broadcasting
-makes redundant. There is no GPU in the project's tests: what runs there is LiteRT on a CPU, which computes the same.
+A TILE is a copy. If the model contains BROADCAST_TO nodes that an operator's own broadcasting makes redundant, run
+`--target compact` first. The project's tests have no GPU. They run the models in LiteRT on a CPU, which computes the
+same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The names that a target's tables may hold: the operators and the types of each format."""
+"""The names that the tables of a target may contain: the operators and the element types of each format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from graphfix.operators.row import TFLITE, standard
 
 Format: TypeAlias = Literal["onnx", "tflite"]
 CUSTOM = "custom:"
-"""What stands in front of an operator of a domain that the catalogue does not know: its owner alone knows its name."""
+"""The prefix of a custom operator's name.
+
+The catalogue does not know the operators of its domain, so no name is refused.
+"""
 _ALL = operators.NOT_BROADCASTING | {(row.domain, row.op) for row in operators.rows()}
 _DOMAINS = frozenset(domain for domain, _ in _ALL)
 
@@ -21,7 +24,7 @@ OPERATORS: Mapping[Format, frozenset[str]] = MappingProxyType(
         "tflite": frozenset(op for domain, op in _ALL if domain == TFLITE),
     }
 )
-"""Format -> the operators of its catalogue: its rows, and the lists of those that were read."""
+"""Format -> all operators in its catalogue: those that broadcast, and those that were reviewed and do not broadcast."""
 TYPES: Mapping[Format, frozenset[str]] = MappingProxyType(
     {
         "onnx": frozenset(
@@ -35,9 +38,12 @@ TYPES: Mapping[Format, frozenset[str]] = MappingProxyType(
         ),
     }
 )
-"""Format -> the types of elements, as its views name them."""
+"""Format -> the names of element types in its views."""
 
 
 def in_tables(domain: str, op: str) -> str:
-    """The name of an operator in a target's tables: `ADD`, `custom:TFLite_Detection_PostProcess`."""
+    """Return the name of an operator in the tables of a target: `ADD`, `custom:TFLite_Detection_PostProcess`.
+
+    A custom operator (of a domain without operators in the catalogue) has the prefix `custom:`.
+    """
     return op if standard(domain) in _DOMAINS else CUSTOM + op

@@ -1,14 +1,15 @@
-"""Operands have one rank; axes of size 1 stay, and the operator stretches them.
+"""Operands have one rank. Axes of size 1 stay, and the operator itself repeats them.
 
     Add(x[2,3,4], b[4])    ->  Add(x[2,3,4], b[1,1,4])
 
-For tool chains that align axes by their place: converters to TOSA and their dialects, GPU and NPU drivers. A constant
-is stored with more axes, and takes no time; a value that is computed is lifted by a Reshape, which is a view of the
-same bytes.
+For tool chains that align axes by their position: converters to TOSA and their dialects, GPU and NPU drivers. A
+constant is stored with more axes, which costs no time. A computed value is lifted by a Reshape, which returns a view of
+the same bytes.
 
 ## What it costs
 
-A scalar that is lifted can end a fusion of onnxruntime that matches it by its shape: `--keep-fusions` leaves those.
+Some fusions of onnxruntime compare the shape of a scalar, so lifting the scalar can prevent them. `--keep-fusions`
+leaves such scalars unchanged.
 """
 
 from __future__ import annotations

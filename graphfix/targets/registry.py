@@ -1,8 +1,8 @@
-"""The names of all targets and of all rewrites, in order: a rewrite or a target is added by a line of this module.
+"""The names of all targets and of all rewrites, in order. A line in this module adds a rewrite or a target.
 
-The module imports nothing but `typing`, because the command line reads it for `--help`. The target
-`litert-gpu` is the module `graphfix.targets.litert_gpu`. The rewrite `equalize-ranks` is a module `equalize_ranks` in a
-folder of `rewrites/`. Such a module is imported when it is needed.
+The module imports nothing but `typing`, because the command line reads it for `--help`. The target `litert-gpu` is the
+module `graphfix.targets.litert_gpu`. The rewrite `equalize-ranks` is a module `equalize_ranks` in a folder of
+`rewrites/`. Such a module is imported when it is needed.
 """
 
 from __future__ import annotations
@@ -12,30 +12,33 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 TargetName: TypeAlias = Literal["explicit", "ranks", "tosa", "compact", "onnxruntime", "litert-gpu", "ethos-u"]
 TARGETS: tuple[TargetName, ...] = get_args(TargetName)
 Broadcasts: TypeAlias = Literal["keep", "two-sided", "explicit"]
-"""What is done with degenerate axes (`--broadcasts`)."""
+"""The treatment of axes of size 1 that are repeated (`--broadcasts`)."""
 BROADCASTS: tuple[Broadcasts, ...] = get_args(Broadcasts)
 Unknown: TypeAlias = Literal["expand", "keep", "assume", "error"]
-"""What is done about sizes that are known only at run time (`--unknown`)."""
+"""The treatment of sizes that are known only at run time (`--unknown`)."""
 UNKNOWN: tuple[Unknown, ...] = get_args(Unknown)
 
 Group: TypeAlias = Literal["explicit", "compact", "tosa", "movement"]
 """The targets that run a rewrite.
 
-explicit: all targets that make broadcasts explicit. compact: those that take explicit broadcasts out. tosa: target
-`tosa` alone. movement: those that do not take an operator which the rewrite replaces (`target.moving`).
+explicit: all targets that make broadcasts explicit. compact: the targets that remove explicit broadcasts. tosa: only
+the target `tosa`. movement: the targets that do not support an operator which the rewrite replaces (`target.moving`).
 """
 SIMPLIFY, FOLD = 1, 2
 
 
 class Entry(NamedTuple):
-    """A rewrite."""
+    """A rewrite, with the targets that run it."""
 
     module: str
-    """Its module, in `rewrites/`."""
+    """The rewrite's module in `rewrites/`."""
     groups: tuple[Group, ...]
-    """The targets that run it."""
+    """The groups of targets that run the rewrite."""
     turn: int | None = None
-    """Neighbours with the same number run in turn until none of them changes anything, as each makes more known."""
+    """Neighbours with the same number are run repeatedly until they change nothing.
+
+    The repetition is necessary because each rewrite may make more values known to the others.
+    """
 
     @property
     def name(self) -> str:
@@ -87,7 +90,7 @@ ORDER = (
 )
 """The rewrites in the order in which they run."""
 REWRITES = tuple(entry.name for entry in ORDER)
-"""Their names."""
+"""The names of all rewrites, in the order in which they run."""
 
 
 def run_for(*groups: Group) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What a target is: a named set of options, and what its tools can't take."""
+"""The definition of a target: a named set of options, and the limits of its tools."""
 
 from __future__ import annotations
 
@@ -21,53 +21,65 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A named set of options, and what its tools can't take."""
+    """A named set of options, and the limits of the target's tools."""
 
     broadcasts: Broadcasts
-    """What it does with degenerate axes (`--broadcasts`)."""
+    """The treatment of axes of size 1 that are repeated (`--broadcasts`)."""
     rewrites: tuple[str, ...]
-    """The names of the rewrites that it runs, unless `--only` or `--skip` say otherwise."""
+    """The names of the rewrites that the target runs, unless `--only` or `--skip` change that."""
     name: str = ""
     static: bool = False
-    """Whether every free dim must be bound first."""
+    """Whether every free size must be bound to a number first."""
     max_rank: int | None = None
-    """The most axes that a value may have."""
+    """The largest number of axes that a value may have; None: no limit."""
     movement: frozenset[str] | None = None
-    """The operators that write lifts and stretches (`moved_by`); None: all. No other that moves may be left."""
+    """The operators by which lifts and stretches are written (`moved_by`); None: all of them.
+
+    Any other movement operator in the model is a finding.
+    """
     keep_fusions: bool = False
-    """Whether what onnxruntime's fusions match by shape stays as it is (`--keep-fusions`)."""
+    """Whether operands keep their shapes if onnxruntime's fusions compare these shapes (`--keep-fusions`)."""
     operators: frozenset[str] | None = None
-    """The operators that it takes, in the names of the format that it reads; None: all but `not_supported`."""
+    """The supported operators, in the names of the format `reads`; None: all operators but `not_supported`."""
     not_supported: Mapping[str, str] = field(default_factory=dict)
-    """Operator -> why it is not taken; a dict, since a batch sends targets to its processes by pickle."""
+    """Operator -> why it is not supported. It is a dict because a batch sends targets to its processes by pickle."""
     types: frozenset[str] | None = None
-    """The types of what is computed when the model runs; None: all."""
+    """The supported element types of values that are computed at run time; None: all types."""
     elements: bool = False
-    """Whether a value must have elements."""
+    """Whether every value must have elements, so that no size is 0."""
     outside: str = ""
-    """What becomes of a node that is in none of these tables, where that is known."""
+    """The fate of a node that these tables do not support, for messages; empty if it is not known."""
     reads: Literal["onnx", "tflite"] | None = None
-    """The format that its tools read, whose operators the tables name; None: both."""
+    """The format that the target's tools read, whose names the tables contain; None: both formats."""
     questions: Literal["tosa"] | None = None
-    """Whose questions are asked of a node before these tables (`targets.limits`)."""
+    """The target whose own checks of a node run before these tables (`targets.limits`); None: no such checks."""
     evidence: tuple[str, ...] = ()
-    """What the row rests on: links, and the commands of measurements."""
+    """The sources of this row: links, and the commands of measurements."""
 
 
 MOVEMENT = frozenset("RESHAPE EXPAND_DIMS SQUEEZE TILE BROADCAST_TO STABLEHLO_BROADCAST_IN_DIM".split())
-"""TFLite's operators that add and repeat axes, of which a target may take only some."""
+"""TFLite's operators that add, remove and repeat axes. A target may support only some of them."""
 ONNX_MOVEMENT = frozenset("Reshape Unsqueeze Squeeze Tile Expand".split())
-"""ONNX's. Converters write them in operators that each target takes, but an Expand as a BROADCAST_TO."""
+"""ONNX's operators that add, remove and repeat axes.
+
+Converters write them as operators that each target supports, except Expand, which becomes a BROADCAST_TO.
+"""
 MATERIALIZE = "materialize-broadcasts"
-"""What makes the stretches that `broadcasts` is about."""
+"""The name of the rewrite that makes the stretches which the option `broadcasts` controls."""
 OF_CONSTANTS = ("fold-shape-arithmetic", "concat-constant-operands")
-"""The rewrites that replace known results by constants: they run again if nodes with known results were made."""
+"""The rewrites that replace known results by constants.
+
+They run again if later rewrites added nodes with known results.
+"""
 TILES, RESHAPES = "tile-for-broadcast-to", "reshape-for-unit-axes"
-"""What writes the stretches and lifts of a TFLite model in the operators that a target takes (`movement`)."""
+"""The rewrites that write a TFLite model's stretches and lifts as operators that a target supports (`movement`)."""
 
 
 def original(value: Value) -> Value:
-    """Return the value of the file that edits lifted or stretched to this one: an edit's value has a new name."""
+    """Return the file's own value behind a value that edits lifted or stretched; any other value is returned as is.
+
+    Messages contain the name of the file's value, because an edit's value has a new name.
+    """
     node = value.producer
     while node is not None and node.index < 0 and node.op in MOVEMENT | ONNX_MOVEMENT:
         value = node.operand(0)
@@ -76,19 +88,25 @@ def original(value: Value) -> Value:
 
 
 def value_text(value: Value) -> str:
-    """Return `c[N,4]`, or `c[N,4] as [1,N,4]` if an edit lifted or stretched the value."""
+    """Return a value as text for messages: `c[N,4]`, or `c[N,4] as [1,N,4]` if an edit lifted or stretched it."""
     original_value = original(value)
     return str(value) if original_value is value else f"{original_value} as {str(value).removeprefix(value.name)}"
 
 
 def moved_by(*operators: str) -> frozenset[str]:
-    """A target's movement, of those of TFLite that it takes: with what may stand for them in ONNX."""
+    """Return the movement operators of a target: the given operators of TFLite, and their counterparts in ONNX.
+
+    ONNX's Expand is only included if the target supports BROADCAST_TO.
+    """
     onnx = ONNX_MOVEMENT if "BROADCAST_TO" in operators else ONNX_MOVEMENT - {"Expand"}
     return onnx.union(operators)
 
 
 def moving(rewrites: Iterable[str], movement: frozenset[str] | None) -> tuple[str, ...]:
-    """Return the rewrites in their order, with those that replace movement operators which a target does not take."""
+    """Return `rewrites` in the order in which they run, with rewrites that replace unsupported movement operators.
+
+    `movement` are the movement operators that the target supports; None: all of them.
+    """
     wanted = set(rewrites)
     if movement is not None and "TILE" in movement and "BROADCAST_TO" not in movement:
         wanted.add(TILES)

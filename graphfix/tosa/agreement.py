@@ -1,4 +1,4 @@
-"""A converted model beside its original: both run on the same seeded inputs, and how far their outputs are apart."""
+"""Run a converted model and its original on the same seeded inputs, and compare their outputs."""
 
 from __future__ import annotations
 
@@ -32,23 +32,26 @@ Feeds = Mapping[str, object]
 
 RUNS = 3
 _LITERT_KERNELS = ("reference", "builtin", "xnnpack")
-"""The first that has all kernels is compared with; the others are asked where TOSA is not near to that one."""
+"""The kernel sets in order. The converted model is compared with the first set that supports all operators.
+
+If TOSA's outputs are not near to that set's, they are compared with those of the other sets, too.
+"""
 _HINT = "give inputs that mean something (--inputs), or say what is near enough (--atol, --rtol)"
 
 
 @dataclass(frozen=True, slots=True)
 class _Original:
-    """A loaded original, and the inputs that the converted model takes."""
+    """The original model, loaded, with the fixed model's inputs that the converted model accepts."""
 
     session: Session
     model: StaticModel
     beside: str
     others: tuple[Callable[[], Session], ...]
-    """What loads it with other kernels; the session before is lost then."""
+    """Functions that load the original with other kernels. The call unloads the previous session."""
 
     @property
     def steps(self) -> Sequence[float | None]:
-        """From one quantized number to the next, by output."""
+        """For each output, the difference of two neighbouring quantized numbers; None if it is not quantized."""
         return self.model.steps or (None,) * len(self.session.outputs)
 
     def as_computed(self, outputs: Sequence[object]) -> list[Array]:
@@ -63,31 +66,31 @@ class _Original:
 
 @dataclass(slots=True)
 class _Worst:
-    """One output, at worst over the runs so far."""
+    """The largest difference of one output over all runs so far."""
 
     largest: float = 0.0
     relative: float | None = None
     within: bool = True
     apart: Apart | None = None
-    """The kernel sets from each other, where several were asked."""
+    """The difference of the kernel sets from each other, if several kernel sets were run; else None."""
     number: bool | None = None
-    """Whether some run showed anything but NaN; None where no run had an element."""
+    """Whether a run of the original returned an element that is not NaN; None if no run returned an element."""
 
     def widen(self, found: Judged) -> None:
-        """Take another run in."""
+        """Add the result of another run."""
         self.largest, self.within = max(self.largest, found.largest), self.within and found.within
         if found.relative is not None:
             self.relative = max(self.relative or 0.0, found.relative)
 
 
 def agreement(done: Conversion, original: Path, fixed: Path, converted: Path, request: Request) -> Conversion:
-    """Run the TOSA flatbuffer `converted` in the reference model, and `original` at the sizes that `fixed` declares.
+    """Run the TOSA flatbuffer `converted` in the reference model and `original` in its runtime; compare the outputs.
 
-    Returns the conversion with what the runs showed.
-
-    Three runs with seeds `seed`, `seed` + 1, `seed` + 2 of the request: floats as `uniform` makes them, whole numbers
-    bounded by what they index; or a run on each of its `run_on`, .npz files or ONNX test_data_set folders. Raises
-    GraphfixError for inputs that do not fit.
+    The result is `done` with the status of the comparison. The sizes are those that `fixed` declares. There are three
+    runs, with the seeds `seed`, `seed` + 1 and `seed` + 2 of the request. Floats are those of `uniform`, and integers
+    are bounded by the axes that they index. If the request has `run_on` (.npz files or ONNX test_data_set folders),
+    there is one run for each of them instead. A refusal of a runtime is the status "not run". Raises GraphfixError for
+    inputs that do not fit.
     """
     values, done = binding.requested(original, request).values, replace(done, tolerance=TOLERANCE)
     with Child() as child, TemporaryDirectory() as folder:
@@ -103,15 +106,17 @@ def agreement(done: Conversion, original: Path, fixed: Path, converted: Path, re
 
 
 def _cases(original: _Original, request: Request) -> list[Feeds]:
+    """Return the inputs of each run: those of the request's files, or seeded ones."""
     if request.run_on:
         return [original.model.given(path) for path in request.run_on]
     return [uniform(original.model, request.seed + number) for number in range(RUNS)]
 
 
 def uniform(model: StaticModel, seed: int) -> Feeds:
-    """Seeded inputs of a static model: floats uniform in -1..1, or in the range that they are quantized to at once.
+    """Return seeded inputs of a static model, with floats uniform in -1..1.
 
-    Everything else is as verification makes it.
+    If a float input is directly quantized, its range is that of the quantized type. All other inputs are made as for
+    verification.
     """
     feeds = model.seeded(seed)
     for spec in model.interface.inputs:
@@ -127,7 +132,12 @@ def uniform(model: StaticModel, seed: int) -> Feeds:
 
 
 def _tflite(child: Child, original: Path, fixed: Path, values: Mapping[str, InputValue], folder: Path) -> _Original:
-    """Load the original in LiteRT, on the first kernel set that has all of its kernels. Raises RefusedError."""
+    """Load the original in LiteRT, with the first kernel set that supports all of its operators.
+
+    Raises RefusedError.
+
+    `values` are the inputs that the user set to constants, and `folder` is a temporary folder.
+    """
     note, plain = "", folder / "plain.tflite"
     if dequantized(original, plain):
         original, note = plain, ", weights dequantized"
@@ -146,7 +156,7 @@ def _tflite(child: Child, original: Path, fixed: Path, values: Mapping[str, Inpu
 
 
 def _refuse_unwritten(original: Path, interface: ModelDetails) -> None:
-    """Raise RefusedError where the original's outputs follow from a variable that nothing has written."""
+    """Raise RefusedError if an output of the original depends on a variable that no operator has written."""
     for why in unwritten_outputs(original, interface).values():
         raise RefusedError(why.cause)
 
@@ -154,7 +164,10 @@ def _refuse_unwritten(original: Path, interface: ModelDetails) -> None:
 def _onnx(
     child: Child, original: Path, fixed: Path, values: Mapping[str, InputValue], data_root: Sequence[Path]
 ) -> _Original:
-    """Load the original in onnxruntime, optimizations off. Raises RefusedError."""
+    """Load the original in onnxruntime, without optimizations. Raises RefusedError.
+
+    `values` are the inputs that the user set to constants.
+    """
     session = fed_like(onnx_session(child, original, data_root), original, fixed)
     model = static_onnx(fixed, original, values)
 
@@ -169,17 +182,21 @@ def _onnx(
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What was computed of one set of inputs."""
+    """The outputs of both models for one set of inputs: `wanted` of the original, `got` of the converted model."""
 
     feeds: Feeds
     wanted: list[list[Array]]
-    """By kernel set."""
+    """The outputs of the original, by kernel set."""
     got: Sequence[Array]
 
 
 def _compared(
     done: Conversion, original: _Original, converted: Path, cases: Sequence[Feeds], request: Request
 ) -> Conversion:
+    """Run both models on all cases, and return the conversion with the status of the comparison.
+
+    The first unpredictable run ends the comparison.
+    """
     done = replace(done, runs=len(cases), beside=original.beside)
     names, limits, progress = original.session.outputs, Limits(request.atol, request.rtol), request.progress
     worst = {name: _Worst() for name in names}
@@ -196,7 +213,7 @@ def _compared(
         numbers = [has_number(want) for want in wanted]
         for name, number_seen in zip(names, numbers, strict=True):
             worst[name].number = worst[name].number or number_seen
-        # of seeded inputs of which the original makes nothing but NaN nothing is asked
+        # An unpredictable run does not count if its inputs are seeded and all outputs of the original are NaN.
         if answer.status == "unpredictable" and (request.run_on or any(numbers)):
             reason = _undefined(answer.reason)
             return replace(done, status="unpredictable", reason=reason, gaps=_gaps(original, worst), runs=number)
@@ -213,19 +230,21 @@ def _compared(
 
 
 def _undefined(met: str | None) -> str:
-    """Say what is unpredictable; `met`: an operator of the reference model, and what it met."""
+    """Return a text about an operator without a defined result; `met` is the reference model's message, or None."""
     name, _, what = (met or "").removeprefix("Op").partition(": ")
     operator = f"tosa.{name.lower()}" if name else "an operator"
     return f"{operator} met values for which TOSA defines no result{f': {what}' if what else ''}"
 
 
 def _more_than(limits: Limits) -> str:
+    """Return the beginning of a reason: an output differs by more than the user's limits, or the default limit."""
     if limits.atol is None and limits.rtol is None:
         return f"differs by more than {TOLERANCE:g} of its range"
     return f"differs by more than atol {limits.atol or 0:g}, rtol {limits.rtol or 0:g}"
 
 
 def _judge(original: _Original, runs: Sequence[_Run], limits: Limits, worst: Mapping[str, _Worst]) -> None:
+    """Compare the outputs of the runs, and add the differences to `worst`."""
     for run in runs:
         for at, found in enumerate(worst.values()):
             wanted = [outputs[at] for outputs in run.wanted]
@@ -235,7 +254,10 @@ def _judge(original: _Original, runs: Sequence[_Run], limits: Limits, worst: Map
 def _beside_others(
     original: _Original, runs: Sequence[_Run], limits: Limits, worst: Mapping[str, _Worst], progress: Progress
 ) -> dict[str, _Worst]:
-    """Ask the runtime's other kernels for the same inputs, and judge all runs anew; a set that refuses says nothing."""
+    """Run the original with the runtime's other kernels, and return the comparison of all runs with all kernel sets.
+
+    A kernel set that refuses the model or a run is skipped.
+    """
     for load in original.others:
         progress("asking the runtime's other kernels")
         try:
@@ -254,6 +276,7 @@ def _beside_others(
 
 
 def _gaps(original: _Original, worst: Mapping[str, _Worst]) -> tuple[Gap, ...]:
+    """Return the differences of all outputs as records of the result."""
     return tuple(
         Gap(
             name,

@@ -1,4 +1,4 @@
-"""What `graphfix tosa` does: a model is fixed for TOSA, verified, converted, validated, and run if asked."""
+"""The function behind `graphfix tosa`: it fixes a model for TOSA, verifies, converts, validates and can run it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 BYTECODE = ".mlirbc"
 WRITTEN = frozenset({"converted", "agrees"})
-"""The conversions whose files appear."""
+"""The statuses of a conversion whose files are written."""
 
 
 def tosa_file(
@@ -51,21 +51,22 @@ def tosa_file(
     rtol: float | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Fix one file for the target `tosa`, verify that, convert and validate it, and run it where `run` says so.
+    """Fix one file for the target `tosa`, verify it, convert and validate it, and run it if `run` is True.
 
-    The TOSA flatbuffer `output`, and beside it the MLIR bytecode that it was made from, with the suffix `.mlirbc`,
-    appear together, when everything that was asked for went well. The rewritten model is verified against the original
-    by a proof and by runs, unless `check_result` is False; `inputs` replace the seeded ones of the converted model's
-    runs. Raises GraphfixError where a tool is not installed.
+    Two files are written: the TOSA flatbuffer `output`, and beside it the MLIR bytecode that it was made from, with the
+    suffix `.mlirbc`. Both appear together, and only if every requested step succeeded. The fixed model is verified
+    against the original by a proof and by runs, unless `check_result` is False. `inputs` are files for the runs of the
+    converted model, in place of seeded inputs. Raises GraphfixError if a tool is not installed.
     """
     request = arguments.request(locals(), inputs=None, run_on=inputs)
     return fix_and_convert(file_path("tosa_file", source), file_path("tosa_file", output), request)
 
 
 def _original(source: Path, folder: Path, request: Request) -> Path:
-    """What the converted model is run beside: the signature that is asked for, as a file. Raises GraphfixError.
+    """Return the file that the converted model is compared with: the source, or the requested signature as a file.
 
-    A TFLite model of several signatures is several functions, and TOSA has one.
+    A TFLite model of several signatures is several functions, but TOSA has one function. So a signature must be
+    requested. Raises GraphfixError.
     """
     if format_of(source) != "tflite":
         return source
@@ -81,19 +82,24 @@ def _original(source: Path, folder: Path, request: Request) -> Path:
 
 
 def _of_the_fix(request: Request) -> Request:
-    """What is asked of the rewritten model: it is held to every bit, whatever is near enough for the converted one."""
+    """Return the request for fixing the model.
+
+    Its result must be bit for bit equal, so `atol` and `rtol` are removed.
+
+    They only apply to the converted model.
+    """
     return replace(request, target="tosa", target_file=None, stop_where_blocked=True, atol=None, rtol=None)
 
 
 def fix_and_convert(source: Path, output: Path, request: Request) -> Outcome:
-    """Carry a request out: the two files appear together. Raises GraphfixError."""
+    """Fix and convert a model as the request states; both output files appear together. Raises GraphfixError."""
     bytecode = output.with_suffix(BYTECODE)
     if bytecode == output:
         raise GraphfixError(f"{output}: the bytecode gets this name; name the TOSA file, such as {output.stem}.tosa")
     for path in (output, bytecode):
         publish.refuse(source, path, in_place=False)
         publish.refuse_overwrite(path, "the output", (("what the runs read", file) for file in request.run_on))
-    for path in request.run_on:  # they are read at the end of it all: a slip in a name is reported before
+    for path in request.run_on:  # The runs read these files last, so a wrong name is reported before all other work.
         if not path.exists():
             raise GraphfixError(f"{path}: no such file; --inputs takes an .npz file or a test_data_set folder")
     tool = convert.converter(format_of(source))

@@ -1,4 +1,4 @@
-"""From a model whose form the TOSA tools can read to a TOSA file: converted, validated, and run where that is asked."""
+"""Convert a fixed model to a TOSA file: conversion, validation, and runs if they are requested."""
 
 from __future__ import annotations
 
@@ -27,11 +27,14 @@ class Files:
     bytecode: Path
     tosa: Path
     narrow: bool = False
-    """Whether no int64 of the fixed model is larger than int32 holds."""
+    """Whether every int64 of the fixed model is known to fit into int32."""
 
 
 def converter(format_: str) -> str:
-    """The tool that converts a format, after seeing that it and tosa-opt are installed. Raises GraphfixError."""
+    """Return the name of the tool that converts a format.
+
+    Raises GraphfixError if that tool or tosa-opt is not installed.
+    """
     tool = tosa.CONVERTERS[format_]
     installed = tosa.versions()
     missing = [name for name in (tool, tosa.TOSA_TOOLS) if name not in installed]
@@ -42,21 +45,20 @@ def converter(format_: str) -> str:
 
 
 def blocked(tool: str) -> Conversion:
-    """What is said of a model that no converter takes as it is: nothing was tried."""
+    """Return the result for a model that no converter accepts as it is, so no converter was started."""
     return Conversion("refused", tool, reason=BLOCKED, specification=SPECIFICATION, versions=_versions(tool))
 
 
 def _versions(tool: str) -> dict[str, str]:
+    """Return the versions of the converter and of the TOSA tools."""
     return {name: version for name, version in tosa.versions().items() if name in (tool, tosa.TOSA_TOOLS)}
 
 
 def convert(files: Files, tool: str, request: Request) -> tuple[Conversion, dict[str, float]]:
-    """Convert `files.fixed`, validate it strictly, and run it beside `files.original` where that is asked.
+    """Convert `files.fixed`, validate it strictly, and compare it with `files.original` if the request has `run`.
 
-    Also returns the seconds that each of these took.
-
-    Writes `files.bytecode` and, where the module conforms, `files.tosa`. A model that can't be converted is no error
-    here: its status is `refused`, with the tool's own reason.
+    Returns the result, and the seconds of each step. Writes `files.bytecode` and, if the module conforms, `files.tosa`.
+    A model that can't be converted raises no error: the status of the result is `refused`, with the tool's own reason.
     """
     done = Conversion("converted", tool, specification=SPECIFICATION, versions=_versions(tool))
     seconds: dict[str, float] = {}
@@ -81,6 +83,7 @@ def convert(files: Files, tool: str, request: Request) -> tuple[Conversion, dict
 
 
 def _run(done: Conversion, files: Files, request: Request) -> Conversion:
+    """Return the conversion with the result of the comparison. A model with custom operators is not run."""
     from graphfix.tosa.agreement import agreement
 
     custom = ", ".join(name.removeprefix(_CUSTOM) for name in done.operators if name.startswith(_CUSTOM))

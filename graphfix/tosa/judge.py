@@ -1,8 +1,11 @@
-"""How far an output of a converted model is from what the runtime computes, and whether that is near enough.
+"""Compare an output of a converted model with the runtime's output: the difference must be small enough.
 
-A runtime has several sets of kernels, which differ among themselves. TOSA is near enough where it is near to one of
-them: within the tolerance, within a step of an output's quantization (of float16: the next number), or as near as they
-are to each other.
+A runtime has several kernel sets, whose outputs differ slightly. TOSA's output is near enough if one of these
+conditions is true for the output of one kernel set:
+
+- the difference is within the tolerance
+- the difference is within one step of the output's quantization (for float16: the next number)
+- the difference is not larger than that of the kernel sets from each other
 """
 
 from __future__ import annotations
@@ -18,43 +21,49 @@ from graphfix.results.records import dataclass
 Array = np.ndarray[Any, Any]
 
 TOLERANCE = 1e-3
-"""How far an output may be from the original's, as a part of the range of its values."""
+"""The largest accepted difference of an output, as a fraction of the range of the original's values."""
 
 _ROUNDING = 1e-5
-"""How far the difference of two dequantized numbers is from the scale, as a part of it: both are rounded."""
+"""The difference of two dequantized numbers may deviate from the scale by this fraction, because both are rounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is near enough."""
+    """The limits that the user set for differences."""
 
     atol: float | None = None
     rtol: float | None = None
-    """What the user says: |a - b| <= atol + rtol * |a| for every element; neither: `TOLERANCE` of the range."""
+    """With `atol` or `rtol`, |a - b| <= atol + rtol * |a| must be true for every element.
+
+    Without both, the limit is `TOLERANCE` of the range.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One output in one run."""
+    """The comparison of one output in one run."""
 
     largest: float
-    """The largest difference from the nearest of the runtime's kernel sets."""
+    """The largest difference of an element from the output of the nearest kernel set."""
     relative: float | None
-    """That as a part of the range of its values; None where it is constant."""
+    """`largest` as a fraction of the range of the values; None if all values are equal."""
     within: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """How far kernel sets are from each other: at the worst element, and all elements together."""
+    """The difference of kernel sets from each other: at the worst element, and as a mean over all elements."""
 
     largest: float
     mean: float
-    """The root of the mean of the squares."""
+    """The root of the mean of the squared differences."""
 
     @staticmethod
     def of(runs: Sequence[Sequence[Array]]) -> Apart | None:
-        """At most, over the runs of one output: what each kernel set computes. None where only one was asked."""
+        """Return the largest differences over the runs of one output; None if there is only one kernel set.
+
+        `runs` contains, for each run, the output of each kernel set.
+        """
         pairs = [pair for wanted in runs for pair in combinations(wanted, 2)]
         if not pairs:
             return None
@@ -64,9 +73,10 @@ class Apart:
 def judged(
     wanted: Sequence[Array], got: Array, limits: Limits, step: float | None = None, apart: Apart | None = None
 ) -> Judged:
-    """Hold an output against what each kernel set computes.
+    """Compare an output of the converted model (`got`) with the output of each kernel set (`wanted`).
 
-    `step`: from one quantized number to the next; `apart`: how far the kernel sets are from each other.
+    `step` is the difference of two neighbouring quantized numbers; None if the output is not quantized. `apart` is the
+    difference of the kernel sets from each other, or None.
     """
     gaps = [distance(want, got) for want in wanted]
     at = int(np.argmin(gaps))
@@ -82,12 +92,14 @@ def judged(
         apart is not None
         and np.isfinite(apart.largest)
         and largest <= apart.largest
-        and mean_distance(want, got) <= apart.mean  # one element of theirs excuses no shift of all of ours
+        # One element at which the kernel sets differ must not excuse a shift of all elements in TOSA.
+        and mean_distance(want, got) <= apart.mean
     )
     return Judged(largest, largest / span if span else None, bool(near or quantum or between))
 
 
 def _is_near(want: Array, got: Array, limits: Limits) -> bool:
+    """Return whether all elements are within `atol` and `rtol`."""
     if want.shape != got.shape:
         return False
     a, b = want.astype(np.float64), got.astype(np.float64)
@@ -96,7 +108,10 @@ def _is_near(want: Array, got: Array, limits: Limits) -> bool:
 
 
 def _is_next(want: Array, got: Array) -> bool:
-    """Whether each number of float16 is the other one, or the next to it: that much any rounding may differ."""
+    """Return whether each number of float16 is the other number or next to it.
+
+    Any rounding may cause that difference.
+    """
     if want.dtype != np.float16 or want.shape != got.shape:
         return False
     a, b = want.astype(np.float64), got.astype(np.float64)
@@ -109,7 +124,7 @@ def _is_next(want: Array, got: Array) -> bool:
 
 
 def distance(want: Array, got: Array) -> float:
-    """The largest absolute difference; infinite where a shape, a NaN or an infinity has no counterpart."""
+    """Return the largest absolute difference; infinite if shapes, or places of NaN or infinities, differ."""
     if want.shape != got.shape:
         return float("inf")
     a, b = want.astype(np.float64), got.astype(np.float64)
@@ -122,7 +137,7 @@ def distance(want: Array, got: Array) -> float:
 
 
 def mean_distance(want: Array, got: Array) -> float:
-    """The root of the mean of the squared differences; infinite where `distance` is."""
+    """Return the root of the mean of the squared differences; infinite if `distance` is infinite."""
     if want.shape != got.shape or not np.isfinite(distance(want, got)):
         return float("inf")
     a, b = want.astype(np.float64), got.astype(np.float64)
@@ -132,6 +147,6 @@ def mean_distance(want: Array, got: Array) -> float:
 
 
 def extent(values: Array) -> tuple[float, float]:
-    """The range of an array's finite values, and the largest of their magnitudes; zeros where it has none."""
+    """Return the range of an array's finite values and their largest magnitude; zeros without finite values."""
     finite = values.astype(np.float64)[np.isfinite(values.astype(np.float64))]
     return (float(np.ptp(finite)), float(np.abs(finite).max())) if finite.size else (0.0, 0.0)

@@ -1,1 +1,1 @@
-"""What decompose-attention writes: the steps of an attention, and of a rotary embedding."""
+"""New nodes for the rewrite decompose-attention: the steps of an attention, and of a rotary embedding."""

@@ -1,4 +1,4 @@
-"""Which Attention and RotaryEmbedding say only what is understood."""
+"""Decide whether an Attention or RotaryEmbedding has only attributes that this project interprets."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ READ = frozenset(
         *("num_heads", "rotary_embedding_dim"),
     }
 )
-"""The attributes that are read: a later operator set may add others, such as a window."""
+"""The attributes that are interpreted. A later operator set may add other attributes, such as a window."""
 
 
 def has_sense(node: Node) -> bool:
-    """Whether the scale is above 0 and each flag is yes or no, and nothing is said that is not known here."""
+    """Return whether the scale is a positive number, each flag is 0 or 1, and all attributes are in `READ`."""
     scale = node.attributes.get("scale", 1.0)
     flags = (node.attributes.get(name, 0) for name in FLAGS)
     plain = isinstance(scale, float) and 0 < scale < inf and all(flag in (0, 1) for flag in flags)

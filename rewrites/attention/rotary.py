@@ -1,4 +1,4 @@
-"""A RotaryEmbedding: pairs of elements turned by an angle that follows from their position."""
+"""New nodes for a RotaryEmbedding, which rotates pairs of elements by an angle that depends on their position."""
 
 from __future__ import annotations
 
@@ -9,15 +9,22 @@ from rewrites.attention.nodes import FLOAT, Sizes, each
 from rewrites.recurrence.nodes import concat, reshaped, sliced
 
 COS, SIN, POSITIONS = 1, 2, 3
-"""Operands."""
+"""The indices of the operands with the cosines, the sines and the positions."""
 LAST, PAIRED = 3, 4
-"""The axis of elements, and the one that a pair has while it is taken apart."""
+"""The axis of a head's elements, and the axis within a pair while pairs are split."""
 IN_FRONT = 4
-"""Axes of data whose heads stand in front of the positions."""
+"""The number of axes of data whose heads have an axis before the positions."""
 
 
 def rotary(node: Node, heads: int, turned: int, *, interleaved: bool) -> New:
-    """Turn the first `turned` elements (0: all) of each head; heads in front of the positions, or `heads` in a row."""
+    """Return the last new node of the embedding.
+
+    The first `turned` elements of each head are rotated (0: all elements).
+
+    Data of four axes are [batch,heads,positions,size]. Data of three axes are [batch,positions,heads*size], with the
+    number of heads in `heads`. If `interleaved`, a pair is two neighbouring elements; otherwise its parts are in the
+    two halves.
+    """
     sizes = node.operand(0).ranked.numbers
     lead: Sizes
     beside: Sizes
@@ -40,7 +47,11 @@ def rotary(node: Node, heads: int, turned: int, *, interleaved: bool) -> New:
 
 
 def _angle(node: Node, at: int, sizes: Sizes) -> New:
-    """The cosines or sines, which every head shares: from a table by position, or given for each."""
+    """Return the cosines or sines (operand `at`) in a shape that every head shares.
+
+    With the operand position_ids, they are gathered from a table by position. Without it, they are given for each
+    position.
+    """
     if optional_operand(node, POSITIONS) is None:
         return reshaped(at, sizes)
     chosen = Shape((*node.operand(POSITIONS).ranked.numbers, sizes[-1]))
@@ -48,6 +59,7 @@ def _angle(node: Node, at: int, sizes: Sizes) -> New:
 
 
 def _apart(data: Source, half: Sizes, *, interleaved: bool) -> tuple[New, New]:
+    """Return the first and the second elements of all pairs, each with the sizes `half`."""
     if not interleaved:
         x, y = (sliced(data, LAST, at * half[LAST], (at + 1) * half[LAST], half) for at in (0, 1))
         return x, y
@@ -57,6 +69,7 @@ def _apart(data: Source, half: Sizes, *, interleaved: bool) -> tuple[New, New]:
 
 
 def _together(x: New, y: New, half: Sizes, *, interleaved: bool) -> New:
+    """Return the data whose pairs consist of the elements of `x` and `y`; the inverse of `_apart`."""
     if not interleaved:
         return concat([x, y], LAST)
     return reshaped(concat([reshaped(part, (*half, 1)) for part in (x, y)], PAIRED), (*half[:LAST], 2 * half[LAST]))

@@ -1,4 +1,4 @@
-"""An Attention: the values, weighted by how near each key is to a query."""
+"""New nodes for an Attention: the values, weighted by the similarity of each key to a query."""
 
 from __future__ import annotations
 
@@ -10,22 +10,25 @@ from rewrites.attention.nodes import FLOAT, Sizes, each, expanded, transposed
 from rewrites.recurrence.nodes import reshaped
 
 QUERY, KEY, VALUE = range(3)
-"""Operands."""
+"""The indices of the operands."""
 IN_FRONT = 4
-"""Axes of data whose heads stand in front of the positions."""
+"""The number of axes of data whose heads have an axis before the positions."""
 HEADS_AND_POSITIONS, LAST_TWO = (0, 2, 1, 3), (0, 1, 3, 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """Data by head: [batch,heads,positions,size]."""
+    """Data with one axis for the heads: [batch,heads,positions,size]."""
 
     source: Source
     sizes: Sizes
 
     @staticmethod
     def of(node: Node, at: int, heads: int) -> Heads:
-        """An operand, whose heads stand in a row where it has three axes."""
+        """Return an operand in this form.
+
+        Data of three axes, [batch,positions,heads*size], are reshaped and transposed.
+        """
         sizes = node.operand(at).ranked.numbers
         if len(sizes) == IN_FRONT:
             return Heads(at, sizes)
@@ -33,7 +36,7 @@ class Heads:
         return Heads(transposed(reshaped(at, split), split, HEADS_AND_POSITIONS), (sizes[0], heads, sizes[1], split[3]))
 
     def repeated(self, heads: int) -> Heads:
-        """Each head so often that there are `heads`."""
+        """Return the data with each head repeated so often that there are `heads` heads."""
         batch, own, positions, size = self.sizes
         if own == heads:
             return self
@@ -43,7 +46,10 @@ class Heads:
 
 
 def attention(node: Node, heads: tuple[int, int], scale: float, *, causal: bool) -> New:
-    """The weighted values, in the axes of the query; `heads`: of queries and of keys where they stand in a row."""
+    """Return the last new node of the attention, with the axes of the query.
+
+    `heads` is (heads of the query, heads of key and value), for operands of three axes.
+    """
     query = Heads.of(node, QUERY, heads[0])
     batch, count, positions, _ = query.sizes
     key, value = (Heads.of(node, at, heads[1]).repeated(count) for at in (KEY, VALUE))

@@ -1,1 +1,1 @@
-"""The rewrites that every target runs: how a broadcast is written, in both formats."""
+"""The rewrites that change how a broadcast is written. Each target runs some of them."""

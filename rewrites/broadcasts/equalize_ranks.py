@@ -1,23 +1,33 @@
-"""Give the operands of a broadcasting operator one rank.
+"""Lift the operands of a broadcasting operator to one rank, by leading axes of size 1.
 
     Add(x[2,3,4,5], b[4,5])          ->  Add(x, b[1,1,4,5])
     ADD(x[2,3,4,5], b[4,5])          ->  ADD(x, b[1,1,4,5])              TFLite: the same
     BATCH_MATMUL(a[8,2,3], b[3,4])   ->  BATCH_MATMUL(a, b[1,3,4])
 
-Every operand that takes part in the broadcast gets leading unit axes until it has the rank of the result, by a node
-that only re-dimensions; a constant is re-dimensioned itself. Right-aligned operators align trailing axes, so leading
-unit axes change no element: each axis follows the result axis that it followed before. In a matrix product only the
-batch axes take part; a Gemm's C gets the rank of its matrix.
+Every operand that takes part in the broadcast gets leading unit axes until it has the rank of the result. A computed
+operand gets them by a node that only changes the shape; a constant is stored with the new shape. Right-aligned
+operators align trailing axes, so leading unit axes change no element: each axis follows the same axis of the result as
+before. In a matrix product only the batch axes take part. A Gemm's C gets the rank of its matrix.
 
-Left as they are, with the reason: rank-1 operands of a matrix product (they are promoted, not broadcast), a constant
-matrix weight (onnxruntime prepacks it: another kernel, other last bits), the scale and bias of a normalization, a Pow
-exponent of one element under axes of size 1, PRELU's alpha, the condition of TFLite's SELECT (a scalar, or it
-follows axis 0), the operands of TFLite's POW where both may have one element, an operand
-of which LiteRT's other kernel returns other bits or another rank, and an operand whose rank is not known.
-`--keep-fusions` also leaves the operands by whose rank onnxruntime fuses operators, with the name of the fusion.
+These operands are not changed, and the report contains the reason:
 
-Left as findings: a result of more axes than the runtime broadcasts (GF301), and operands of different shapes where an
-operator looks like one that broadcasts but needs equal shapes, as ATAN2 and StableHLO's do (GF105).
+- rank-1 operands of a matrix product, because they are promoted, not broadcast
+- a constant matrix weight: onnxruntime packs it in advance, and with another rank another kernel computes other last
+  bits
+- the scale and bias of a normalization
+- a Pow exponent of one element under axes of size 1
+- PRELU's alpha
+- the condition of TFLite's SELECT, which is a scalar or follows axis 0
+- the operands of TFLite's POW if both may have one element
+- an operand for which another of LiteRT's kernels would return other bits or another rank
+- an operand whose rank is not known
+
+`--keep-fusions` also leaves operands unchanged if onnxruntime fuses operators depending on their rank. The report
+contains the name of the fusion.
+
+A result of more axes than the runtime can broadcast is a finding (GF301). Some operators look like broadcasting ones
+but need equal shapes, such as ATAN2 and StableHLO's operators. Operands of different shapes are a finding there
+(GF105).
 """
 
 from __future__ import annotations
@@ -38,9 +48,9 @@ SEES = "operands"
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Lift every operand that has fewer axes than the result."""
+    """Yield a lift for every operand that has fewer axes than the result."""
     if not has_ranks(node):
-        return  # the run-time form aligns ranks and sizes at once
+        return  # The run-time form of materialize-broadcasts aligns ranks and sizes at once.
     if node.row is not None:
         yield from _no_broadcast(node, node.row)
     alignment = align(node)
@@ -53,6 +63,7 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _lifted(node: Node, alignment: Alignment, operand: BroadcastOperand, limit: str | None) -> Edit:
+    """Return the lift of an operand, or the reason why the operand is not lifted."""
     reason = left_reason(node, alignment, operand, stretched=False)
     if reason is not None:
         return Leave(operand.index, reason, CODE)
@@ -62,7 +73,7 @@ def _lifted(node: Node, alignment: Alignment, operand: BroadcastOperand, limit: 
 
 
 def _no_broadcast(node: Node, row: Row) -> Iterator[Leave]:
-    """What is left of an operator that has a rule of its own, or none and needs equal shapes."""
+    """Yield the operands that are not changed because the operator has its own rule, or needs equal shapes."""
     if row.unequal is not None:
         yield from _unequal(node, row, row.unequal)
     elif row.left is not None and row.onto is not None:
@@ -76,7 +87,7 @@ def _no_broadcast(node: Node, row: Row) -> Iterator[Leave]:
 
 
 def _unequal(node: Node, row: Row, reason: str) -> Iterator[Leave]:
-    """The operands whose shape is another than the first one's for certain."""
+    """Yield the operands whose shapes certainly differ from the first operand's."""
     first, *others = [(operand.index, node.operand(operand.index)) for operand in row.taking_part(len(node.operands))]
     for index, value in others:
         if first[1].stale is None and value.stale is None and cstr_eq(first[1].shape, value.shape) is False:

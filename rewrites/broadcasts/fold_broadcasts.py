@@ -1,4 +1,4 @@
-"""Take away what an operator's own broadcasting makes redundant: the inverse of explicit broadcasts.
+"""Remove nodes and axes that an operator's own broadcasting makes redundant: the inverse of explicit broadcasts.
 
     Add(x[2,3,4], Expand(b[4], [2,3,4]))    ->  Add(x, b[4])
     Add(x[2,3,4], Reshape(b[4], [1,1,4]))   ->  Add(x, b[4])
@@ -7,19 +7,25 @@
     Add(x[2,3,4], c[1,1,4]) constant        ->  Add(x, c[4])
     ADD(x[2,3,4], TILE(b[1,1,4], [2,3,1]))  ->  ADD(x, b[1,1,4])             TFLite
 
-A node goes where every reader broadcasts anyway and has the result that it had, for all sizes: an Expand, a Tile, a
-BROADCAST_TO, a TILE, a STABLEHLO_BROADCAST_IN_DIM, a Reshape, Squeeze or Unsqueeze that changes unit axes in front
-only, a product with ones (a constant, or a ConstantOfShape), and a sum with zeros of whole numbers, or with -0.0. (x +
-0.0 is another number where x is -0.0, and stays.) A stretch that nobody reads goes as well, unless it may fail by the
-size that it asks for. An Expand that reads a lift aligns its operand itself. What computed shapes for them alone goes
-too. Constants lose the unit axes in front and the axes along which nothing changes; where another operand's lift would
-otherwise be needed for the rank of the result, a constant has that rank, which costs nothing.
+A node is removed if every reader broadcasts and has the same result without the node, for all sizes. These nodes can be
+removed:
 
-Where one reader needs a node, all read it still. Where two operands of a node are stretched and one of them has to be,
-the one that is computed first stays. An operand that can't be made explicit with the same bits is not made implicit
-either: a stretched exponent, a matrix product's constant. With `--keep-fusions` (target `onnxruntime`) what a fusion of
-onnxruntime matches by its shape stays too. No attribute, input or output of a graph changes. A stretch or a product
-with ones that stays is listed with its reason; a lift is not.
+- an Expand, Tile, BROADCAST_TO, TILE or STABLEHLO_BROADCAST_IN_DIM
+- a Reshape, Squeeze or Unsqueeze that only changes leading unit axes
+- a product with ones (a constant, or a ConstantOfShape)
+- a sum of integers with zeros, or of floats with -0.0 (x + 0.0 differs from x if x is -0.0, so that sum stays)
+
+A stretch without a reader is removed too, unless it may fail because of its requested size. If an Expand reads a lift,
+the lift is redundant, because the Expand aligns its operand itself. Nodes that only computed shapes for removed nodes
+are removed, too. Constants lose leading unit axes, and axes along which all elements are equal get size 1. A constant
+keeps the rank of the result if another operand would otherwise have to be lifted to it, because a constant's axes cost
+nothing.
+
+If one reader needs a node, all readers still read it. If two operands of a node are stretched and one of them must be,
+the operand that is computed first stays. An operand that can't be made explicit with equal bits is not made implicit
+either: a stretched exponent, a constant of a matrix product. With `--keep-fusions` (target `onnxruntime`), an operand
+also stays if a fusion of onnxruntime compares its shape. No attribute, input or output of a graph changes. The report
+lists each remaining stretch or product with ones, with the reason; it does not list remaining lifts.
 """
 
 from __future__ import annotations
@@ -38,22 +44,31 @@ CODE = "GF203"
 
 
 def plan_model(graphs: Sequence[Graph]) -> Iterator[tuple[Node, Iterable[Edit]]]:
-    """Let each node read what its operands pass on; what nobody reads then goes."""
+    """Yield the edits by which each node reads the operands behind redundant nodes. Unread nodes are removed then.
+
+    There are three kinds of edits: the removal of nodes that do nothing, the replacement of redundant operands, and
+    smaller constants with reasons. Only the first kind that applies is returned, because its edits change the later
+    plans.
+    """
     nodes = [*every_node(graphs)]
     idle = [(node, at) for node in nodes if (at := passed_operand(node)) is not None and does_nothing(node, at)]
     if idle:
-        return ((node, [Fold(CODE, at)]) for node, at in idle)  # the others are seen when these are gone
+        # Other redundant nodes are found after these nodes are removed.
+        return ((node, [Fold(CODE, at)]) for node, at in idle)
     compaction = Compaction(nodes, served_nothing_else(graphs))
     plans = [(node, _plan(compaction, node)) for node in nodes if compaction.freed(node)]
     if any(isinstance(edit, Bypass) for _, edits in plans for edit in edits):
-        return ((node, edits) for node, edits in plans if edits)  # what else there is to do is planned behind these
+        # The remaining edits are planned after these are applied.
+        return ((node, edits) for node, edits in plans if edits)
     plans = [(node, _plan(compaction, node)) for node in nodes]
     whys = ((node, compaction.alignment(node)) for node in nodes if node.row is not None and node.graph.path == "main")
-    clashing = ((node, _clash(why)) for node, why in whys if isinstance(why, Incompatible))  # a body may never run
+    # A body may never run, so its shapes may be impossible.
+    clashing = ((node, _clash(why)) for node, why in whys if isinstance(why, Incompatible))
     return chain(((node, edits) for node, edits in plans if edits), clashing)
 
 
 def _plan(compaction: Compaction, node: Node) -> Sequence[Edit]:
+    """Return the node's edits; without edits, the reason why the stretch that the node is must stay, if it is one."""
     edits, at = [*compaction.edits(node)], passed_operand(node)
     if not edits and at is not None and not any(map(is_lift, filter(None, node.results))):
         leave = compaction.needed(node, at, CODE)
@@ -62,6 +77,6 @@ def _plan(compaction: Compaction, node: Node) -> Sequence[Edit]:
 
 
 def _clash(why: Incompatible) -> Iterator[Edit]:
-    """Raise it, as every plan does of operands that do not broadcast."""
+    """Raise the error of operands that do not broadcast, as the plans of other rewrites do."""
     raise why
     yield

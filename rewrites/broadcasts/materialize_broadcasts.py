@@ -1,4 +1,4 @@
-"""Stretch size-1 axes by an explicit node, so that no operator repeats an operand silently.
+"""Stretch axes of size 1 by explicit nodes, so that no operator repeats an operand implicitly.
 
     Add(x[2,3,4], b[1,1,4])      ->  Add(x, Expand(b, [2,3,4]))
     Mul(a[N,1], c[N,T])          ->  Mul(Expand(a, Shape(c)), c)
@@ -6,22 +6,34 @@
     ADD(x[2,3,4], b[1,1,4])      ->  ADD(x, TILE(b, [2,3,1]))            TFLite
     BATCH_MATMUL(a[8,2,3], b[1,3,4])  ->  BATCH_MATMUL(a, TILE(b, [8,1,1]))
 
-The third line is the run-time form: a size that is not known may be 1 when the model runs. Each operand is expanded by
-the run-time shape of the others, which does nothing where the sizes agree and equals numpy's rule for all sizes, 0
-included; sizes that can't meet still fail when the model runs. An operand that is provably never stretched is not
-touched.
+The third line is the run-time form: a size that is not known may be 1 when the model runs. Each operand is expanded to
+the run-time shape of the other operands. The expansion does nothing if the sizes are equal, and follows numpy's rule
+for all sizes, including 0. Sizes that do not broadcast still fail when the model runs. An operand that is provably
+never stretched is not changed.
 
-`--broadcasts keep` leaves all of this to `equalize-ranks`; `two-sided` stretches only where more than one operand of a
-node would be: the one that costs fewest bytes, ties to the lowest index, all of them where sizes are not known;
-`explicit` stretches every operand. `--unknown` says what happens where a size is not known: `expand` (the run-time
-form), `keep` (left, reported), `assume` (sizes that are not known are taken to be equal, never 1 against another; the
-assumption is written into the report and the model's metadata) or `error`.
+`--broadcasts keep` stretches nothing, so only `equalize-ranks` changes operands. `two-sided` stretches an operand only
+if more than one operand of the node would be repeated. It then stretches the operand that costs the fewest bytes (the
+first one if several cost the same), or all of them if sizes are not known. `explicit` stretches every operand.
 
-Left as they are, with the reason: an exponent that may have one element, the operands of an ONNX matrix product, the
-scale and bias of a normalization, PRELU's alpha in TFLite, an operand of TFLite's MAXIMUM or MINIMUM of floats along
-the innermost axis, an operand of one of TFLite's activated 8-bit operators where only a constant of one element has the
-result's rank; with `--keep-fusions` what onnxruntime fuses by its sizes.
-Left as findings: a result of more axes than the runtime broadcasts (GF301), and an operand of lower rank than the
+`--unknown` decides what happens if a size is not known:
+
+- `expand`: the run-time form
+- `keep`: the operand is not changed, and is reported
+- `assume`: unknown sizes are assumed to be equal, and not 1 beside another size. The report and the model's metadata
+  contain the assumption.
+- `error`: the command fails
+
+These operands are not changed, and the report contains the reason:
+
+- an exponent that may have one element
+- the operands of an ONNX matrix product
+- the scale and bias of a normalization
+- PRELU's alpha in TFLite
+- an operand of TFLite's MAXIMUM or MINIMUM of floats along the innermost axis
+- an operand of one of TFLite's activated 8-bit operators if only a constant of one element has the result's rank
+- with `--keep-fusions`, an operand whose sizes a fusion of onnxruntime compares
+
+A result of more axes than the runtime can broadcast is a finding (GF301). So is an operand of lower rank than the
 result that `equalize-ranks` did not lift, for example with `--skip equalize-ranks`.
 """
 
@@ -49,7 +61,7 @@ SEES = "operands"
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Stretch every operand that is, or may be, repeated."""
+    """Yield a stretch for every operand that is, or may be, repeated."""
     alignment = align(node) if has_ranks(node) else align_at_run_time(node)
     if alignment is None:
         return
@@ -63,10 +75,11 @@ def plan(node: Node) -> Iterator[Edit]:
             yield Leave(operand.index, reason, "GF102" if alignment.result.ranked else CODE)
         elif limit is None:
             yield _stretched(alignment, operand, axes)
-        elif operand.value.shape.rank == alignment.rank:  # else equalize-ranks has left it
+        elif operand.value.shape.rank == alignment.rank:  # Otherwise equalize-ranks has already reported the operand.
             yield Leave(operand.index, limit, "GF301", "left")
 
 
 def _stretched(alignment: Alignment, operand: BroadcastOperand, axes: tuple[Certainty, ...]) -> Stretch:
+    """Return the stretch of an operand along these axes."""
     by, to = alignment.run_time_shape(operand)
     return Stretch(operand.index, by, to, CODE if "maybe" in axes else "GF102", axes)

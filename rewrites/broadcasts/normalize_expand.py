@@ -1,23 +1,25 @@
-"""Write an Expand or Tile that the model already has as a lift and a same-rank Expand to the full shape.
+"""Write an existing Expand or Tile as a lift and an Expand of the same rank to the full shape.
 
     Expand(x[4], [2,3,4])          ->  Expand(x[1,1,4], [2,3,4])
     Expand(x[2,1,4], [3,1])        ->  Expand(x[2,1,4], [2,3,4])
     Tile(x[1,4], repeats=[3,1])    ->  Expand(x[1,4], [3,4])     from operator set 8 on
     Expand(x[2,4], [2,4])          ->  x
 
-ONNX's Expand is two-directional, and a 1 in its shape means "keep": tool chains read one or the other wrongly. A Tile
-that repeats an axis of more than one element is no broadcast and stays. An Expand that provably does nothing goes,
-unless its result is an output of the graph, or its shape is computed from sizes that may not fit. Where the shape is
-computed when the model runs only the rank is made equal.
+ONNX's Expand works in both directions, and a 1 in its shape means "keep". Some tool chains read one of these two facts
+wrongly. A Tile that repeats an axis of more than one element is not a broadcast, so it stays. An Expand that provably
+does nothing is removed, unless its result is an output of the graph, or its shape is computed from sizes that may not
+fit. If the shape is computed when the model runs, only the rank of the operand is changed.
 
-TFLite writes a stretch as TILE or as BROADCAST_TO, whose shape is taken literally; both stay what they are:
+TFLite writes a stretch as TILE or as BROADCAST_TO, whose shape is used literally. Neither is replaced by the other
+here:
 
     BROADCAST_TO(x[4], [2,3,4])    ->  BROADCAST_TO(x[1,1,4], [2,3,4])
     BROADCAST_TO(x[2,4], [2,4])    ->  x
     TILE(x[2,4], [1,1])            ->  x
 
-StableHLO's operator names the axes of the result that the operand's axes follow. Unit axes at the others make it an
-ordinary stretch; where the axes are not in order it transposes too, and is left:
+StableHLO's operator lists the axes of the result that the operand's axes follow. Unit axes in the other places turn it
+into an ordinary stretch. If the listed axes are not in ascending order, the operator also transposes, so it is not
+changed, and is reported:
 
     STABLEHLO_BROADCAST_IN_DIM(x[2,4], broadcast_dimensions=[0,2])  ->  TILE(x[2,1,4], [1,3,1])    y[2,3,4]
 """
@@ -41,23 +43,23 @@ CODE = "GF202"
 
 @dataclass(frozen=True, slots=True)
 class WrittenStretch:
-    """What a node that is a stretch says."""
+    """The meaning of a node that is a stretch, independent of the operator that writes it."""
 
     axes: Sequence[int]
-    """The axes of the result that the operand's axes follow, one for each."""
+    """For each axis of the operand, the axis of the result that it follows."""
     no_op: bool
-    """Whether it provably does nothing but lift."""
+    """Whether the node provably does nothing, except that it may lift."""
     canonicalize: bool
-    """Whether it is another form than the format's own stretch."""
+    """Whether the node must be replaced, because it is not written as the format's ordinary, full stretch."""
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Lift the operand, state the shape in full, or fold the node away."""
+    """Yield edits that lift the operand, write the shape in full, or remove the node."""
     form = operators.stretch_form(node.domain, node.op)
     result = node.results[0] if node.results else None
     read = 1 if form is not None and form.by == "axes" else 2
     if form is None or result is None or len(node.operands) < read or None in node.operands[:read]:
-        return  # a broken file: the runtime refuses the node
+        return  # The file is broken: a runtime refuses the node.
     to = result.ranked
     reader = {"shape": _by_shape, "repeats": _by_repeats, "axes": _by_axes}[form.by]
     stretch = reader(node, to, form)
@@ -80,7 +82,7 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _by_shape(node: Node, to: Shape, form: StretchForm) -> WrittenStretch | None:
-    """Operand 1 is the target's shape, right-aligned."""
+    """Return the meaning of a node whose operand 1 is the requested shape, right-aligned."""
     missing = to.rank - node.operand(0).ranked.rank
     lifted = with_axes(node.operand(0).shape, range(missing))
     no_op = same_shape(lifted, to) and _fits(lifted, node.operand(1).content, form)
@@ -91,14 +93,17 @@ def _by_shape(node: Node, to: Shape, form: StretchForm) -> WrittenStretch | None
 
 
 def _fits(lifted: Shape, target: Shape | None, form: StretchForm) -> bool:
-    """Whether the target's sizes agree with the operand's for certain: where they may not, the node is what fails."""
+    """Return whether the requested shape certainly agrees with the operand's; if it may not, the node may fail."""
     if target is None or not target.ranked:
         return False
     return cstr_broadcastable(lifted, target) is True if form.two_way else same_shape(lifted, target)
 
 
 def _by_repeats(node: Node, to: Shape, form: StretchForm) -> WrittenStretch | None:
-    """Operand 1 is one factor an axis; it is a stretch where only axes of size 1 are repeated."""
+    """Return the meaning of a node whose operand 1 has one factor per axis; None if the factors are not known.
+
+    The node is a stretch if only axes of size 1 are repeated.
+    """
     shape, repeats = node.operand(0).ranked, node.operand(1).literal
     if repeats is None or len(repeats) != shape.rank:
         return None
@@ -108,7 +113,10 @@ def _by_repeats(node: Node, to: Shape, form: StretchForm) -> WrittenStretch | No
 
 
 def _by_axes(node: Node, to: Shape, _: StretchForm) -> WrittenStretch | None:
-    """`broadcast_dimensions` names the axes that are followed; only the stretch that it becomes can say lifted ones."""
+    """Return the meaning of a stretch with `broadcast_dimensions`: for each operand axis, an axis of the result.
+
+    Only an ordinary stretch can express lifted axes, so the node is always replaced. Raises Undecided for invalid axes.
+    """
     declared = node.attributes.get("broadcast_dimensions", ())
     axes = [axis for axis in declared if isinstance(axis, int)] if isinstance(declared, Sequence) else []
     shape = node.operand(0).ranked

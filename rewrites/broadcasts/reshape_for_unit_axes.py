@@ -1,11 +1,11 @@
-"""Write an EXPAND_DIMS or SQUEEZE that the model already has as a RESHAPE (TFLite only).
+"""Write an existing EXPAND_DIMS or SQUEEZE as a RESHAPE (TFLite only).
 
     EXPAND_DIMS(x[2,4], axis=0)   ->  RESHAPE(x[2,4], [1,2,4])
     SQUEEZE(x[N,1,4])             ->  RESHAPE(x[N,1,4], [-1,4])
 
-For targets whose tools read RESHAPE alone. A RESHAPE leaves at most one size open: a node with more free sizes is left,
-as a finding (GF304). So is a SQUEEZE of an axis that is not known to have size 1: it fails at any other size, where a
-RESHAPE may run.
+For targets whose tools support only RESHAPE. A RESHAPE can have one open size at most, so a node with more free sizes
+is left as a finding (GF304). A SQUEEZE of an axis whose size may not be 1 is left as a finding, too: it fails at any
+other size, but a RESHAPE may run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CODE = "GF304"
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """State the result's sizes, the free one as -1."""
+    """Yield a RESHAPE to the result's sizes, with -1 for a free size. Raises Undecided if that is not possible."""
     result = node.results[0] if node.results else None
     if result is None:
         return

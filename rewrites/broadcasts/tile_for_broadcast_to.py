@@ -1,10 +1,10 @@
-"""Write a BROADCAST_TO that the model already has as a TILE (TFLite only).
+"""Write an existing BROADCAST_TO as a TILE (TFLite only).
 
     BROADCAST_TO(x[1,1,4], [2,3,4])    ->  TILE(x[1,1,4], [2,3,1])
     BROADCAST_TO(x[4], [2,3,4])        ->  TILE(x[1,1,4], [2,3,1])
 
-For targets whose tools read TILE and refuse BROADCAST_TO. A TILE says how often an axis is repeated, so that all sizes
-must be numbers; a BROADCAST_TO whose sizes are free is left, as a finding (GF304).
+For targets whose tools support TILE and refuse BROADCAST_TO. A TILE contains the number of repetitions of each axis, so
+all sizes must be numbers. A BROADCAST_TO with free sizes is left as a finding (GF304).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CODE = "GF304"
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Lift the operand to the rank of the result, and repeat it by numbers."""
+    """Yield a lift of the operand to the rank of the result, and a TILE. Raises Undecided if a size is free."""
     result = node.results[0] if node.results else None
     if result is None:
         return

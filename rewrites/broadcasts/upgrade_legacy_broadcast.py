@@ -1,15 +1,18 @@
-"""State the `broadcast` and `axis` attributes of ONNX opset 1-6 as unit axes on the operand (ONNX only).
+"""Replace the `broadcast` and `axis` attributes of ONNX opsets 1 to 6 by unit axes on the operand (ONNX only).
 
     Add(x[2,3,4,5], b[3], broadcast=1, axis=1)  ->  Add(x, b[1,3,1,1])       opset 8
     PRelu(x[2,3,4], slope[3])                   ->  PRelu(x, slope[1,3,1])   the channel axis is 1
     Selu(x)                            opset 5  ->  Selu(x, alpha=1.6732, gamma=1.0507)
 
-Before opset 7 the second operand is aligned at `axis` of the first, so ones are missing on its right too. onnxruntime
-has no kernels for these operators. The opset belongs to the whole model, so all nodes are upgraded or none: none if the
-rank of one legacy operand is not known, or if some other operator has no known meaning at opset 8. A default that is
-another at opset 8 is stated (Selu); a Clip of opset 1 to 5 that leaves a bound open, and a Dropout or a
-BatchNormalization that does not say `is_test=1`, and so trains, have no such meaning. The files of other tools are not
-always right here: onnx's converter copies PRelu's slope unchanged, which is silently wrong.
+Before opset 7, the second operand is aligned at `axis` of the first operand. So it needs unit axes on its right, too.
+onnxruntime has no kernels for these operators.
+
+The opset belongs to the whole model, so all nodes are upgraded or no node is. No node is upgraded if the rank of a
+legacy operand is not known, or if another operator has no known meaning at opset 8. A default value that is different
+at opset 8 is written as an attribute (Selu). Two kinds of operators have no known meaning at opset 8. One is a Clip of
+opset 1 to 5 without one of its bounds. The other is a Dropout or BatchNormalization without `is_test=1`, which runs in
+training mode. Other tools may write wrong files here: onnx's converter copies PRelu's slope unchanged, which is wrong
+without a message.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ VERSION = 8
 
 
 def plan_model(graphs: Sequence[Graph]) -> Iterator[tuple[Node, Iterable[Edit]]]:
-    """Upgrade the model, and state every legacy operand where its attributes align it."""
+    """Yield each legacy node with the edits that upgrade it and write its alignment as unit axes."""
     for graph in graphs:
         for node in graph.nodes:
             if node.row is not None and node.row.style == "legacy" and node.operands:
@@ -34,7 +37,7 @@ def plan_model(graphs: Sequence[Graph]) -> Iterator[tuple[Node, Iterable[Edit]]]
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Lift the operand to where the attributes align it; the upgrade drops them."""
+    """Yield lifts that align the operands as the attributes do, and the upgrade, which removes the attributes."""
     row = node.row
     if row is None:
         return
@@ -45,9 +48,10 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _lifted(node: Node, index: int) -> Iterator[Edit]:
+    """Yield the lift of an operand that needs unit axes on its right. Raises Incompatible if it does not broadcast."""
     channel = node.row.channel_axis if node.row is not None else None
     if node.op == "Gemm" or (channel is None and not node.attributes.get("broadcast")):
-        return  # a Gemm's C follows numpy's rule already; without `broadcast` the shapes are equal
+        return  # A Gemm's C already follows numpy's rule. Without `broadcast`, the shapes are equal.
     rank, part = node.operand(0).ranked.rank, node.operand(index).ranked.rank
     axis = _axis(node, rank, part) if channel is None else min(channel, rank - part)
     behind = rank - axis - part
@@ -59,6 +63,7 @@ def _lifted(node: Node, index: int) -> Iterator[Edit]:
 
 
 def _axis(node: Node, rank: int, part: int) -> int:
+    """Return the axis of the first operand at which the second operand begins; by default its last axes."""
     axis = node.attributes.get("axis")
     if not isinstance(axis, int):
         return rank - part

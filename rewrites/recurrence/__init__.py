@@ -1,1 +1,1 @@
-"""The steps of recurrent operators, for the rewrite that unrolls them."""
+"""New nodes for the steps of recurrent operators, for the rewrite unroll-recurrence."""

@@ -1,4 +1,4 @@
-"""One step of each recurrent ONNX operator, by its formulas (https://onnx.ai/onnx/operators)."""
+"""One step of each recurrent ONNX operator, according to its formulas (https://onnx.ai/onnx/operators)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEFAULTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def _lstm(step: Step, states: States) -> States:
-    """Gates in the order input, output, forget, cell."""
+    """Return the states after one step of an LSTM; gates are in the order input, output, forget, cell."""
     h, c = states
     f, g, last = step.activations
     sums = New("Add", (step.x, step.product(h)), Shape((*step.shape[:2], 4 * step.shape[2])), FLOAT)
@@ -29,7 +29,10 @@ def _lstm(step: Step, states: States) -> States:
 
 
 def _gru(step: Step, states: States) -> States:
-    """Gates in the order update, reset, hidden; `bias` is given where the reset comes behind the product."""
+    """Return the state after one step of a GRU; gates are in the order update, reset, hidden.
+
+    `step.bias` is only present if the reset gate is applied after the product.
+    """
     (h,) = states
     f, g = step.activations
     if step.bias is None:
@@ -48,32 +51,36 @@ def _gru(step: Step, states: States) -> States:
 
 
 def _rnn(step: Step, states: States) -> States:
+    """Return the state after one step of an RNN."""
     (h,) = states
     return (step.each(step.activations[0], step.each("Add", step.x, step.product(h))),)
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A recurrent operator."""
+    """A recurrent operator: its numbers of gates, states and new nodes, and the function that makes one step."""
 
     gates: int
     states: int
     nodes: int
-    """Of one step, at most."""
+    """The largest number of new nodes of one step."""
     step: Callable[[Step, States], States]
 
     def weights(self, node: Node, gate_weights: New, hidden: int) -> tuple[New, ...]:
-        """The state's weights; in two where the reset gate of a GRU comes before the product."""
+        """Return the state's weights. They are split in two if a GRU applies the reset gate before the product."""
         if self is not CELLS["GRU"] or self.linear(node):
             return (gate_weights,)
         return columns(gate_weights, (1, hidden), hidden, 0, 2), columns(gate_weights, (1, hidden), hidden, 2, 3)
 
     def linear(self, node: Node) -> bool:
-        """Whether the reset gate of a GRU comes behind the product, so that the state's bias is added before it."""
+        """Return whether this is a GRU that applies the reset gate after the product (`linear_before_reset`).
+
+        The bias of the state is then added before the reset gate is applied.
+        """
         return bool(node.attributes.get("linear_before_reset", 0)) and self is CELLS["GRU"]
 
 
 CELLS: Mapping[str, Cell] = MappingProxyType(
     {"LSTM": Cell(4, 2, 16, _lstm), "GRU": Cell(3, 1, 19, _gru), "RNN": Cell(1, 1, 4, _rnn)}
 )
-"""By operator of the standard set."""
+"""Operator of the standard domain -> its cell."""

@@ -1,19 +1,19 @@
-"""Which UNIDIRECTIONAL_SEQUENCE_LSTM is the plain one, that is unrolled."""
+"""Decide which UNIDIRECTIONAL_SEQUENCE_LSTM has the plain form, which alone is unrolled."""
 
 from __future__ import annotations
 
 from graphfix.graph.view import Node
 
 PLAIN = frozenset({*range(9), *range(12, 16), 18, 19})
-"""The operands of the plain form: data, weights, biases, and the two states."""
+"""The indices of the operands of the plain form: data, weights, biases, and the two states."""
 STATES = (18, 19)
 TANH = 4
-"""The activation, by its number in the schema."""
+"""The number of the activation TANH in TFLite's schema."""
 RANK = 3
 
 
 def kept(node: Node) -> str | None:
-    """Why the operator stays; None for the plain form."""
+    """Return why the operator is not unrolled, or None if it has the plain form."""
     if {at for at, value in enumerate(node.operands) if value is not None} != PLAIN:
         return "it is unrolled without coupled gates, peepholes, projection and layer normalization alone"
     if node.attributes.get("cell_clip") or node.attributes.get("proj_clip"):
@@ -28,7 +28,10 @@ def kept(node: Node) -> str | None:
 
 
 def _own(node: Node, at: int) -> bool:
-    """Whether a state is a variable that this operand alone reads, so that nothing tells whether it was written."""
+    """Return whether a state is a variable that only this operand reads.
+
+    No other operator can then see whether the variable was written.
+    """
     state = node.operand(at)
     given = state.kind != "input" or state in node.graph.inputs
     return not given and state not in node.graph.outputs and len(state.reads) == 1

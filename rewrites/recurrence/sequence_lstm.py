@@ -1,4 +1,4 @@
-"""The steps of a UNIDIRECTIONAL_SEQUENCE_LSTM, in TFLite's operators.
+"""The steps of a UNIDIRECTIONAL_SEQUENCE_LSTM, written with TFLite's operators.
 
 Source: tensorflow/lite/kernels/lstm_eval.cc, the float kernel; gates in the order input, forget, cell, output.
 """
@@ -13,42 +13,42 @@ from graphfix.shapes.dim import Shape
 FLOAT = "float32"
 GATES = 4
 WEIGHTS, OF_STATE, BIASES = 1, 5, 12
-"""The operands of the first gate."""
+"""The indices of the first gate's operands: input weights, state weights, bias. Those of the other gates follow."""
 NODES = 29
-"""Of one step, at most."""
+"""The largest number of new nodes of one step."""
 RANK = 3
 BY_STATE = (("adj_x", False), ("adj_y", True))
 
 
 @dataclass(frozen=True, slots=True)
 class SequenceLstm:
-    """One operator."""
+    """A UNIDIRECTIONAL_SEQUENCE_LSTM of known sizes."""
 
     node: Node
 
     @property
     def in_time(self) -> bool:
-        """Whether steps stand in front of the batch."""
+        """Whether the axis of steps is before the batch axis."""
         return bool(self.node.attributes.get("time_major"))
 
     @property
     def steps(self) -> int:
-        """How many there are."""
+        """The number of steps in time."""
         return self.node.operand(0).ranked.numbers[0 if self.in_time else 1]
 
     @property
     def nodes(self) -> int:
-        """How many the steps take."""
+        """The largest number of new nodes for all steps."""
         return self.steps * NODES
 
     @property
     def state(self) -> tuple[int, ...]:
-        """The sizes of a state, with an axis in front: [1,B,H]."""
+        """The sizes of a state with a leading unit axis: [1,B,H]."""
         batch = self.node.operand(0).ranked.numbers[1 if self.in_time else 0]
         return 1, batch, self.node.operand(OF_STATE).ranked.numbers[1]
 
     def run(self) -> New:
-        """All outputs in the order of time."""
+        """Return the new node whose result is the output of all steps, in the order of time."""
         zeros = Numbers((0.0,) * (self.state[1] * self.state[2]), self.state, FLOAT)
         h: Source = zeros
         c: Source = zeros
@@ -66,7 +66,7 @@ class SequenceLstm:
         return New("CONCATENATION", tuple(parts), Shape(sizes), FLOAT, (("axis", axis),))
 
     def _part(self, step: int) -> New:
-        """One step of the data: [1,B,I]."""
+        """Return the data of one step: [1,B,I]."""
         sizes = self.node.operand(0).ranked.numbers
         axis = 0 if self.in_time else 1
         begin = tuple(step if at == axis else 0 for at in range(RANK))
@@ -75,15 +75,18 @@ class SequenceLstm:
         return part if self.in_time else _reshaped(part, (1, sizes[0], sizes[2]))
 
     def _gate(self, at: int, x: Source, h: Source) -> New:
+        """Return the value of gate `at` for the data `x` and the state `h`: [1,B,H]."""
         both = self._each("ADD", self._by(WEIGHTS + at, x), self._by(OF_STATE + at, h))
         sums = self._each("ADD", both, _reshaped(BIASES + at, (1, 1, self.state[2])))
         return self._each("TANH" if at == GATES // 2 else "LOGISTIC", sums)
 
     def _by(self, weights: int, source: Source) -> New:
+        """Return the product of a value with the weights in operand `weights`: [1,B,H]."""
         lifted = _reshaped(weights, (1, *self.node.operand(weights).ranked.numbers))
         return New("BATCH_MATMUL", (source, lifted), Shape(self.state), FLOAT, BY_STATE)
 
     def _each(self, op: str, *operands: Source) -> New:
+        """Return a new element-wise node on states: [1,B,H]."""
         return New(op, operands, Shape(self.state), FLOAT)
 
 

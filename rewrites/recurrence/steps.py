@@ -1,7 +1,7 @@
-"""A recurrent ONNX operator unrolled: what all steps share, each step in turn, and the states put together.
+"""Unroll a recurrent ONNX operator: nodes that all steps share, each step in order, and the concatenated states.
 
-Every value has rank 3, the step or the direction first: x[T,B,I], a state [1,B,H], weights [1,I,G*H], where G is the
-number of gates. Slices keep the axis, so that nothing is reshaped but the input, once.
+Every value has rank 3, with the step or the direction first: x[T,B,I], a state [1,B,H], weights [1,I,G*H], where G is
+the number of gates. Slices keep the axis, so no state is reshaped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ X, W, R, B = 0, 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one direction computes."""
+    """The results of one direction."""
 
     all: New
     """The output of every step, in the order of time: [T,B,H]."""
@@ -29,7 +29,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Recurrence:
-    """An operator of known sizes."""
+    """A recurrent operator whose sizes are numbers."""
 
     node: Node
     steps: int
@@ -37,16 +37,19 @@ class Recurrence:
     hidden: int
     directions: int
     initial: tuple[int | None, ...]
-    """By state: the operand that it begins with, None for zeros."""
+    """For each state, the index of the operand with the initial state; None for zeros."""
 
     @staticmethod
     def of(node: Node, *initial: int | None) -> Recurrence:
-        """Read the sizes: x[T,B,I], r[D,G*H,H]."""
+        """Return the operator with the sizes of x[T,B,I] and r[D,G*H,H].
+
+        `initial` are the operands with the initial states.
+        """
         (steps, batch, _), (directions, _, hidden) = (node.operand(at).ranked.numbers for at in (X, R))
         return Recurrence(node, steps, batch, hidden, directions, initial[: CELLS[node.op].states])
 
     def run(self, direction: int, activations: Activations) -> Run:
-        """Unroll one direction; a single one may be reverse."""
+        """Unroll one direction, and return its results. A single direction may be reverse."""
         cell = CELLS[self.node.op]
         backwards = direction == 1 or self.node.attributes.get("direction") == "reverse"
         gates = cell.gates * self.hidden
@@ -64,7 +67,10 @@ class Recurrence:
         return Run(concat(in_time, 0), states)
 
     def _projected(self, direction: int, gates: int, *, linear: bool) -> Source:
-        """The part of every gate that follows from the input alone, and the bias of both parts where they are added."""
+        """Return the parts of every gate that depend only on the input, for all steps at once: [T,B,G*H].
+
+        The input's bias is added, and the state's bias too unless `linear`.
+        """
         size = self.node.operand(X).ranked.numbers[2]
         rows = self.steps * self.batch
         flat = reshaped(X, (1, rows, size))
@@ -80,20 +86,22 @@ class Recurrence:
         return projected
 
     def _has_bias(self) -> bool:
+        """Return whether the operator has a bias."""
         return optional_operand(self.node, B) is not None
 
     def _bias(self, direction: int, start: int, size: int) -> Source:
-        """A part of the bias: [1,size]; zeros where there is none."""
+        """Return a part of the bias, [1,size]; zeros if the operator has no bias."""
         if not self._has_bias():
             return Numbers((0.0,) * size, (1, size), FLOAT)
         return sliced(self._part(B, direction), 1, start, start + size, (1, size))
 
     def _part(self, at: int, direction: int) -> Source:
-        """What an operand has for a direction; it keeps the axis."""
+        """Return the part of an operand for one direction, with the axis of directions: [1,..]."""
         if self.directions == 1:
             return at
         return sliced(at, 0, direction, direction + 1, (1, *self.node.operand(at).ranked.numbers[1:]))
 
     def _begun(self, at: int | None, direction: int) -> Source:
+        """Return the initial state of a direction, [1,B,H]; zeros if `at` is None."""
         shape = (1, self.batch, self.hidden)
         return Numbers((0.0,) * (self.batch * self.hidden), shape, FLOAT) if at is None else self._part(at, direction)

@@ -1,1 +1,1 @@
-"""The rewrites that prepare a model for the converters to TOSA; they run with that target, or where one is named."""
+"""The rewrites that prepare a model for the converters to TOSA. They run with target `tosa`, or if they are named."""

@@ -1,9 +1,9 @@
-"""Write the operands of an ATAN2 in full, which looks like a broadcasting operator and is none (TFLite only).
+"""Stretch the operands of an ATAN2 to one shape, because ATAN2 does not broadcast (TFLite only).
 
     ATAN2(y[2,3], x[1,3])  ->  ATAN2(y, x[2,3])
 
-LiteRT compares the ranks only: where a size differs it reads behind the end of the smaller operand, so the model as it
-is computes nothing that is defined. What numpy's rule says is written out; no other tool has to guess.
+LiteRT compares the ranks only. If a size differs, it reads beyond the end of the smaller operand, so the result of the
+original model is undefined. The rewrite applies numpy's rule explicitly, so no other tool has to guess.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CODE = "GF304"
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Lift and stretch each operand to the broadcast of both."""
+    """Yield lifts and stretches of each operand to the broadcast of both shapes."""
     shapes = [node.operand(index).ranked for index in (0, 1)]
     result_shape = broadcast(*shapes)
     for index, shape in enumerate(shapes):

@@ -1,12 +1,12 @@
-"""Stretch the batch axes of a BATCH_MATMUL, or leave them as they are: nothing between (TFLite only).
+"""Stretch all batch axes of a BATCH_MATMUL, or leave them unchanged, but nothing in between (TFLite only).
 
     BATCH_MATMUL(a[2,3,4], b[1,4,5])      ->  BATCH_MATMUL(a, b[2,4,5])
     BATCH_MATMUL(a[6,1,3,4], b[2,4,5])    ->  BATCH_MATMUL(a[6,2,3,4], b[6,2,4,5])
     BATCH_MATMUL(a[2,3,4], b[4,5])            stays
 
-TOSA's converter reads an operand of a lower rank where it alone is broadcast; one that is lifted only, with ones as
-batch axes, gives a module that does not validate. So the operator is left alone in that one form, and has its batch
-axes written out in full in every other; `equalize-ranks` leaves it to this rewrite.
+The converter to TOSA reads an operand of a lower rank correctly if only that operand is broadcast. An operand that is
+only lifted, with batch axes of size 1, leads to a module that does not validate. So the operator is left unchanged in
+that one form. In all other forms its batch axes are stretched. This rewrite replaces `equalize-ranks` for the operator.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ READ = "a converter to TOSA reads it as it is: one operand of a lower rank, and 
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Lift and stretch whatever needs it, unless one operand of a lower rank is all that does."""
+    """Yield lifts and stretches, unless the only implicit broadcast is one operand of a lower rank."""
     alignment = align(node)
     if alignment is None:
         return
@@ -39,7 +39,7 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _is_read(alignment: Alignment, operand: BroadcastOperand) -> bool:
-    """A lower rank, whose own batch axes are those of the result."""
+    """Return whether the operand has a lower rank, and its existing batch axes are not stretched."""
     own = operand.shape.rank
     stretched = alignment.stretches(operand)
     return operand.value.shape.rank < alignment.rank and all(axis == "no" for axis in stretched[len(stretched) - own :])

@@ -1,12 +1,12 @@
-"""Write a CAST between floats and whole numbers or truth values as TOSA 1.0 casts, which rounds (TFLite only).
+"""Write a CAST between floats and integers or booleans so that TOSA 1.0 returns the same numbers (TFLite only).
 
     y:int32[2,3] = CAST(x[2,3])         ->  CAST(SELECT_V2(x >= 0, f, NEG(f))), f = FLOOR(ABS(x))
     y:bool[2,3] = CAST(x[2,3])          ->  NOT_EQUAL(x, 0)
     y[2,3] = CAST(x:bool[2,3])          ->  SELECT_V2(x, 1, 0)
 
-LiteRT cuts the fraction off, tosa.cast rounds to the nearest number: -1.5 becomes -2, not -1. Between floats and truth
-values only TOSA 1.1 casts. Every bit is the same in LiteRT (whose reference kernels have no CEIL); NaN, which it makes
-the greatest whole number, is another one in TOSA.
+LiteRT truncates the fraction, but tosa.cast rounds to the nearest number: -1.5 becomes -2, not -1. Casts between floats
+and booleans exist only from TOSA 1.1 on. In LiteRT every bit is the same (CEIL is not used, because its reference
+kernels have none). NaN is an exception: LiteRT converts it to the largest integer, and TOSA to another number.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ CODE = "GF304"
 FLOAT, BOOL = "float32", "bool"
 WHOLE = frozenset({"int8", "int16", "int32"})
 ROUNDING = frozenset({"FLOOR", "CEIL", "ROUND"})
-"""What makes whole floats."""
+"""Operators whose results are integers, as floats."""
 PASSING = {"SELECT_V2": (1, 2), "NEG": (0,)}
-"""What makes whole floats of whole floats, and which operands these are."""
+"""Operator -> the operands that must be integers, as floats, so that its result is integers, too."""
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Replace a CAST from or to floats, unless there is nothing to cut off."""
+    """Yield the replacement of a CAST from or to floats, unless the floats are already integers."""
     data, result = node.operand(0), node.results[0]
     if result is None:
         return
@@ -47,7 +47,7 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _whole(value: Value) -> bool:
-    """Whether the floats are whole numbers, as far as the operators before say."""
+    """Return whether the floats are integers because an operator before them rounds."""
     node = value.producer
     if node is not None and node.op in PASSING:
         return all(_whole(node.operand(at)) for at in PASSING[node.op])
@@ -55,4 +55,5 @@ def _whole(value: Value) -> bool:
 
 
 def _float(number: float, shape: Shape) -> Numbers:
+    """Return a float32 constant that broadcasts to this shape."""
     return scalar(float(number), shape, FLOAT)

@@ -1,12 +1,13 @@
-"""Cut floats off at the ends of the type that they are quantized to (TFLite only).
+"""Clamp floats to the range of the int8 type to which they are quantized (TFLite only).
 
     y:int8 = QUANTIZE(x[2,3])   ->  QUANTIZE(MAXIMUM(low, MINIMUM(high, x)))
 
-low and high are the numbers that the least and the greatest int8 stand for. LiteRT's kernel saturates there,
-the converter to TOSA wraps: with a scale of 0.5 and a zero point of 3 a float of 100 becomes -53, not 127. In LiteRT
-every bit is the same, but for floats 2^31 steps away from 0 and more: of those its reference kernels make any number.
-The constants are operand 0: then its kernels pass a NaN on, of which a QUANTIZE makes a number. In TOSA it becomes the
-zero point. To int16 the converter saturates.
+`low` and `high` are the numbers that the smallest and the largest int8 represent. LiteRT's kernel saturates at these
+numbers, but the converter to TOSA wraps. With a scale of 0.5 and a zero point of 3, a float of 100 becomes -53, not
+127. In LiteRT every bit is the same, except for floats that are 2^31 or more steps from 0: for those the reference
+kernels return an arbitrary number. The constants are operand 0, because LiteRT's kernels then pass a NaN on, and
+QUANTIZE converts it to a number. In TOSA a NaN becomes the zero point. A QUANTIZE to int16 is not changed, because
+there the converter saturates.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ CODE = "GF304"
 FLOAT = "float32"
 TYPE, ENDS = "int8", (-128, 127)
 CUTTING = ("MAXIMUM", "MINIMUM")
-"""What cuts a value off, from the QUANTIZE upwards; operand 0 is the constant."""
+"""The operators that clamp a value, from the QUANTIZE upwards. Operand 0 of each is the constant."""
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Put MINIMUM and MAXIMUM in front of a QUANTIZE of floats."""
+    """Yield the replacement of a QUANTIZE of floats, with MINIMUM and MAXIMUM before it."""
     data, result = node.operand(0), node.results[0]
     if result is None or data.dtype != FLOAT or result.dtype != TYPE or result.quantization is None:
         return
@@ -40,7 +41,7 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _cut(value: Value) -> bool:
-    """Whether constants cut the value off already."""
+    """Return whether a MAXIMUM and a MINIMUM with constants already clamp the value."""
     for op in CUTTING:
         node = value.producer
         if node is None or node.op != op or node.operand(0).kind != "constant":

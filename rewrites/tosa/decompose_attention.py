@@ -1,14 +1,19 @@
-"""Write an Attention or a RotaryEmbedding by its definition (ONNX only; only with target tosa, or where it is named).
+"""Write an Attention or RotaryEmbedding by its definition (ONNX only; only with target tosa, or where it is named).
 
     Attention(q[2,4,3,8], k[2,2,5,8], v[2,2,5,8], m[3,5])
         ->  MatMul(Softmax(MatMul(q * r, Transpose(k) * r) + m), v)     r = Sqrt(scale); heads of k and v repeated
     RotaryEmbedding(x[2,4,3,8], cos, sin)
         ->  Concat(cos * a - sin * b, sin * a + cos * b)                a, b = the halves of x, or every other element
 
-torch-mlir has no form for them. A query that sees no key has no weights, not NaN. onnxruntime's kernels round
-elsewhere, so the rewrite is inexact: what each such operator returns is compared in runs of both models, and may differ
-by 1e-4 of its largest magnitude. Left as they are: a past, a softcap, the results behind the first, types but float32,
-more than 65,536 pairs of queries and keys of which none may see a later one.
+torch-mlir has no form for these operators. A query that sees no key gets weights of 0, not NaN. onnxruntime's kernels
+round in other places, so the rewrite is inexact. Runs of both models compare the result of each such operator, which
+may differ by 1e-4 of its largest magnitude.
+
+These nodes are not changed:
+
+- nodes with a past, a softcap, or a second result
+- nodes of other types than float32
+- nodes with more than 65,536 pairs of queries and keys if no query may see a later key
 """
 
 from __future__ import annotations
@@ -31,13 +36,13 @@ MOST_PAIRS = 1 << 16
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Replace an operator whose operands have known sizes, in the forms above."""
+    """Yield the replacement of an operator in the supported forms. Raises Undecided if a size is not a number."""
     operands = [value for value in node.operands if value is not None]
     data = node.operands[:MASK]
     if any(value is None or value.dtype != FLOAT for value in data) or node.results[0] is None:
         return
     if any(value is None for value in node.attributes.values()):
-        return  # what a function is called with
+        return  # An attribute without a value refers to an argument of a function call.
     if not has_sense(node):
         return
     if not all(value.ranked.static for value in operands):
@@ -48,6 +53,7 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _turned(node: Node) -> New | None:
+    """Return the new nodes for a RotaryEmbedding, or None if its number of heads is missing."""
     heads, turned = _whole(node, "num_heads"), _whole(node, "rotary_embedding_dim")
     if node.operand(0).ranked.rank == MASK and not heads:
         return None
@@ -55,6 +61,7 @@ def _turned(node: Node) -> New | None:
 
 
 def _weighted(node: Node) -> New | None:
+    """Return the new nodes for an Attention, or None if its form is not supported."""
     sizes, causal = node.operand(0).ranked.numbers, bool(node.attributes.get("is_causal"))
     heads = _whole(node, "q_num_heads"), _whole(node, "kv_num_heads")
     mask = optional_operand(node, MASK)
@@ -75,5 +82,6 @@ def _weighted(node: Node) -> New | None:
 
 
 def _whole(node: Node, name: str) -> int:
+    """Return an integer attribute, or 0 if it is missing."""
     number = node.attributes.get(name, 0)
     return number if isinstance(number, int) else 0

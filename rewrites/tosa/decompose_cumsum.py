@@ -1,12 +1,12 @@
-"""Write a CUMSUM as a few sums of the value and itself, moved by 1, 2, 4 .. (TFLite only).
+"""Write a CUMSUM as a few sums of the value and a copy that is shifted by 1, 2, 4 .. (TFLite only).
 
     CUMSUM(x[2,4], 1)  ->  a = ADD(x, PAD(SLICE(x, [0,0], [2,3]), [[0,0],[1,0]]))
                            ADD(a, PAD(SLICE(a, [0,0], [2,2]), [[0,0],[2,0]]))
 
-TOSA has no running sum, and no converter writes one. Each step adds what is as far in front as all steps before it have
-summed up; a reverse sum moves the other way, an exclusive one is moved by 1 first. Whole numbers are summed exactly, in
-whatever order. Floats are rounded in another order than in LiteRT's kernel, so that the rewrite is inexact for them: in
-runs of both models the result may differ by 1e-4 of its largest magnitude.
+TOSA has no cumulative sum, and no converter writes one. Each step adds the value shifted by the number of elements that
+the steps before it have summed. A reverse sum shifts in the other direction, and an exclusive sum is first shifted by
+1. Integers are summed exactly in any order. Floats are rounded in another order than in LiteRT's kernel, so the rewrite
+is inexact for floats. In runs of both models the result may differ by 1e-4 of its largest magnitude.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ INEXACT = {
     "int32": None,
     "float32": "floats are summed in another order: it may differ by 1e-4 of its largest magnitude",
 }
-"""The types that are summed, and why a sum may differ."""
+"""Supported type -> the reason why the sum may differ, or None if it is exact."""
 MOST_AXES = 5
-"""Of what LiteRT pads."""
+"""The largest number of axes that LiteRT can pad."""
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Replace a running sum along a known axis of known sizes."""
+    """Yield the replacement of a CUMSUM along a known axis, if all sizes are numbers."""
     data, result, axes = node.operand(0), node.results[0], node.operand(1).elements
     if result is None or data.dtype not in INEXACT or axes is None or not data.ranked.static:
         return
@@ -52,14 +52,14 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _of_one(node: Node, sizes: tuple[int, ...], dtype: str) -> New:
-    """A sum of one number each: the kernel begins with 0, so that -0.0 becomes 0.0."""
+    """Return the new node for a sum of one number each. LiteRT's kernel begins with 0, so -0.0 becomes 0.0."""
     if dtype == "int32":
         return reshape(node, 0, sizes, dtype)
     return New("ADD", (0, Numbers((0.0,), (1,) * len(sizes), dtype)), Shape(sizes), dtype)
 
 
 def _moved(value: Source, step: int, sizes: tuple[int, ...], axis: int, dtype: str, *, reverse: bool) -> New:
-    """The value `step` further along an axis, zeros in front; the other way for a reverse sum."""
+    """Return the value shifted by `step` along an axis, with zeros at the front; the other way if `reverse`."""
     count = len(sizes)
     kept = tuple(size - step if at == axis else size for at, size in enumerate(sizes))
     begin = tuple(step if at == axis and reverse else 0 for at in range(count))

@@ -1,12 +1,13 @@
-"""Write a FLOOR_DIV or FLOOR_MOD of int32 as a division that is cut off, and mended (TFLite only).
+"""Write a FLOOR_DIV or FLOOR_MOD of int32 as a truncating division with a correction (TFLite only).
 
     FLOOR_DIV(a:int32[2,3], b)  ->  q = DIV(a, b);  r = a - q * b;  SELECT_V2(w, q - 1, q)
     FLOOR_MOD(a:int32[2,3], b)  ->                                  SELECT_V2(w, r + b, r)
                                     w = SELECT_V2(b < 0, r > 0, r < 0)
 
-The converter to TOSA asks the sign of a * b, which may leave 32 bits: -2147483647 by -7 is one too small. It wants the
-first operand in full, too, and of FLOOR_MOD it makes an invalid module. Every bit is the same: a divisor of 0 LiteRT
-refuses in both forms. Where the divisor is a constant of one sign the choice by it is made beforehand.
+The converter to TOSA tests the sign of a * b, which may exceed 32 bits: its result of -2147483647 / -7 is too small by
+one. It also needs the first operand in its full shape. For FLOOR_MOD it writes an invalid module. Every bit is the same
+after this rewrite, and LiteRT refuses a divisor of 0 in both forms. If the divisor is a constant whose elements have
+one sign, SELECT_V2 is not needed for `w`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ TYPE, BOOL = "int32", "bool"
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Lift both operands to one rank, and replace the division."""
+    """Yield lifts of both operands to one rank, and the replacement of the division."""
     if node.results[0] is None or node.operand(0).dtype != TYPE:
         return
     shapes = [node.operand(index).ranked for index in (0, 1)]
@@ -45,7 +46,7 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _wrong(divisor: Value, rest: New, result_shape: Shape) -> New:
-    """Where the rest has another sign than the divisor."""
+    """Return a new boolean node: True where the remainder is not 0 and its sign differs from the divisor's."""
     zero = scalar(0, result_shape, TYPE)
     below, above = New("LESS", (rest, zero), result_shape, BOOL), New("GREATER", (rest, zero), result_shape, BOOL)
     shape = with_axes(divisor.ranked, range(result_shape.rank - divisor.ranked.rank))

@@ -5,9 +5,9 @@
                                                        g = Reshape(x, [2,num_groups,-1]);  d = g - ReduceMean(g)
                                                        r = Reshape(d / Sqrt(ReduceMean(d * d) + epsilon), [2,6,4,4])
 
-torch-mlir has no form for them. onnxruntime's kernels round elsewhere, so the rewrite is inexact: what each such
-operator returns is compared in runs of both models, and may differ by 1e-4 of its largest magnitude. Sizes must be
-numbers.
+torch-mlir has no form for these operators. onnxruntime's kernels round in other places, so the rewrite is inexact. Runs
+of both models compare the result of each such operator, which may differ by 1e-4 of its largest magnitude. Sizes must
+be numbers.
 """
 
 from __future__ import annotations
@@ -25,11 +25,14 @@ CODE = "GF304"
 FLOAT = "float32"
 INEXACT = "it is rounded in other places than in onnxruntime's kernel: it may differ by 1e-4 of its largest magnitude"
 EACH_CHANNEL = 21
-"""From this version on a GroupNormalization has a scale for each channel; the one before it is deprecated."""
+"""The first version in which a GroupNormalization has a scale for each channel. The version before it is deprecated."""
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Replace a normalization whose operands are all floats of known sizes."""
+    """Yield the replacement of a normalization whose operands are all float32.
+
+    Raises Undecided if a size is not a number.
+    """
     operands = [value for value in node.operands if value is not None]
     plain = node.attributes.get("stash_type", 1) == 1 and node.version >= EACH_CHANNEL
     if node.results[0] is None or not plain or any(value.dtype != FLOAT for value in operands):
@@ -41,12 +44,14 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _by_root(node: Node, sizes: tuple[int, ...]) -> New:
+    """Return the new nodes for an RMSNormalization."""
     axis = node.attributes.get("axis", -1)
     first = axis % len(sizes) if isinstance(axis, int) else 0
     return each("Mul", sizes, _normalized(node, 0, sizes, first), 1)
 
 
 def _by_group(node: Node, sizes: tuple[int, ...]) -> New:
+    """Return the new nodes for a GroupNormalization."""
     groups = node.attributes["num_groups"]
     if not isinstance(groups, int) or not groups or sizes[1] % groups:
         raise Undecided(f"{groups} groups of {sizes[1]} channels")
@@ -60,7 +65,7 @@ def _by_group(node: Node, sizes: tuple[int, ...]) -> New:
 
 
 def _normalized(node: Node, data: Source, sizes: tuple[int, ...], first: int) -> New:
-    """Divide by the root of the mean of the squares over all axes from `first` on."""
+    """Return the data divided by the root of the mean of the squares over all axes from `first` on."""
     epsilon = node.attributes.get("epsilon", 1e-5)
     mean = _mean(each("Mul", sizes, data, data), sizes, first)
     kept = mean.shape.numbers
@@ -69,6 +74,7 @@ def _normalized(node: Node, data: Source, sizes: tuple[int, ...], first: int) ->
 
 
 def _mean(data: Source, sizes: tuple[int, ...], first: int) -> New:
+    """Return the mean over all axes from `first` on, which keep the size 1."""
     axes = tuple(range(first, len(sizes)))
     kept = Shape((*sizes[:first], *(1 for _ in axes)))
     return New("ReduceMean", (data, vector(axes)), kept, FLOAT, (("keepdims", 1),))

@@ -1,12 +1,12 @@
-"""Write a PRelu as a product with a factor that is chosen (ONNX only; only with target tosa, or where it is named).
+"""Write a PRelu as a product with a selected factor (ONNX only; only with target tosa, or where it is named).
 
     PRelu(x[1,3,8,8], slope[3,1,1])  ->  Mul(x, Where(GreaterOrEqual(x, 0), 1, slope))
 
-torch-mlir makes of a PRelu what no TOSA tool reads: constants of float64. Every bit is the same in onnxruntime, zeros,
-infinities and NaN included. The factor is chosen, not the product: onnxruntime's Where makes a negative zero of its
-second operand a positive one, and a product may be one where it is rounded to zero. The slope must be certain to fit x,
-which PRelu never stretches. Other element types stay: for float64 onnxruntime computes something else, of which not
-every zero is the same.
+torch-mlir converts a PRelu to constants of float64, which no TOSA tool reads. In onnxruntime every bit is the same,
+including zeros, infinities and NaN. The factor is selected and not the product. The reason is that a product may be
+rounded to negative zero, and onnxruntime's Where turns a negative zero of its second operand into a positive zero. The
+slope must certainly fit x, because PRelu never stretches x. Other element types are not changed: for float64,
+onnxruntime computes something else, in which some zeros differ.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ ON = frozenset({("", "PRelu")})
 CODE = "GF304"
 FLOAT = "float32"
 OPSET = 12
-"""The first one that has GreaterOrEqual; before opset 7 the slope follows axis 1 besides."""
+"""The first opset that has GreaterOrEqual. Before opset 7, also the slope followed axis 1."""
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Replace a PRelu of float32."""
+    """Yield the replacement of a PRelu of float32. Raises Undecided if the slope may not fit."""
     value, result = node.operand(0), node.results[0]
     if node.version < OPSET or result is None or value.dtype != FLOAT:
         return
@@ -38,7 +38,10 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _check_fits(shape: Shape, slope: Shape) -> None:
-    """Raise Undecided unless the slope stretches to x's shape: PRelu never stretches x, the new nodes would."""
+    """Raise Undecided unless the slope certainly stretches to x's shape.
+
+    PRelu never stretches x, but the new nodes would.
+    """
     facing = shape.dims[max(shape.rank - slope.rank, 0) :]
     if slope.rank > shape.rank or any(
         size != 1 and not same(size, have) for size, have in zip(slope.dims, facing, strict=True)

@@ -4,7 +4,7 @@
     y[1,7,1] = Concat(x[1,7,1], e[1,0,1], axis=1)             ->  Identity(x)
 
 TOSA has no size 0. Converters of dynamic models write a Concat with a list that is still empty. An unrolled loop that
-writes into a list of values has such operands too: the part in front of the first value is empty, and so is the part
+writes into a list of values has such operands too. The part in front of the first value is empty, and so is the part
 behind the last value. Operators that only computed such an operand are removed too.
 """
 
@@ -21,7 +21,7 @@ CODE = "GF304"
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Replace a node some of whose operands have no elements, and some have."""
+    """Yield the replacement of a Concat if some of its operands have no elements and some may have elements."""
     result, operands = node.results[0], enumerate(node.operands)
     kept = tuple(at for at, value in operands if value is not None and 0 not in (value.shape.axes or ()))
     if result is None or not 0 < len(kept) < len(node.operands):

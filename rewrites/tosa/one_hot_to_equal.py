@@ -1,10 +1,10 @@
-"""Write a ONE_HOT as a comparison with every class (TFLite only).
+"""Write a ONE_HOT as a comparison of the index with every class (TFLite only).
 
     ONE_HOT(i:int32[3], 4, on, off)  ->  SELECT_V2(EQUAL(RESHAPE(i, [3,1]), [[0,1,2,3]]), on, off)
 
-Of an index beyond the classes LiteRT makes a row of `off`; the converter to TOSA writes to another place: -1 is a class
-too. Every bit is the same. Where the number of classes is known only at run time, and for indices of int64,
-the node stays.
+For an index outside the classes, LiteRT returns a row of `off`, but the converter to TOSA writes to another place: it
+treats -1 as a class, too. Every bit is the same in LiteRT. The node is not changed if the number of classes is known
+only at run time, or the indices are int64.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ ON = frozenset({(TFLITE, "ONE_HOT")})
 CODE = "GF304"
 INDEX = "int32"
 CLASSES, CHOICES = 1, (2, 3)
-"""The operands that say how many classes there are, and what stands for one and for the others."""
+"""The indices of the operand with the number of classes, and of the operands with the values `on` and `off`."""
 MOST = 4096
-"""Classes, each a constant of the new node."""
+"""The largest number of classes. Each class is an element of a constant of the new node."""
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Compare each index with the classes."""
+    """Yield the replacement of a ONE_HOT by a comparison of each index with the classes."""
     indices, result, class_count = node.operand(0), node.results[0], node.operand(CLASSES).elements
     if result is None or indices.dtype != INDEX or class_count is None or not indices.ranked.static:
         return

@@ -4,12 +4,17 @@
     Pow(x[2,3], 3.0)  ->  Mul(Mul(x, x), x)
     POW(x[2,3], 2.0)  ->  MUL(x, x)
 
-TOSA leaves the power of a negative base open: its reference model gives NaN. onnxruntime gives the same bits for both
-forms: it multiplies out itself (measured on random bit patterns of float16, float32, float64, int32, int64). Two cubes
-stay: those of float16, which it rounds once, and those over a last axis of size 1, which another routine raises. There
-squares of whole numbers stay too, since it makes other numbers of those that overflow. LiteRT's kernels give the same
-bits for squares; with XNNPACK one above the largest float32 is that number for POW and infinite for MUL. An exponent
-that is computed, has several elements, or adds axes to the result stays.
+TOSA does not define the power of a negative base: its reference model returns NaN. onnxruntime returns the same bits
+for both forms, because it multiplies itself (measured on random bit patterns of float16, float32, float64, int32,
+int64).
+
+Some powers are not changed. Cubes of float16 stay, because onnxruntime rounds them only once. Cubes over a last axis of
+size 1, or of unknown size, stay, because another routine may compute them. Squares of integers over such an axis stay
+too, because that routine overflows differently. An exponent stays if it is computed, has several elements, or adds axes
+to the result.
+
+LiteRT's kernels return the same bits for squares, with one exception. If a square is larger than the largest float32,
+XNNPACK returns that float32 for POW and infinity for MUL.
 """
 
 from __future__ import annotations
@@ -26,11 +31,11 @@ CODE = "GF304"
 SQUARE, CUBE = 2, 3
 WHOLE = frozenset({"int32", "int64"})
 CUBED = WHOLE | {"float32", "float64"}
-"""The element types whose cubes onnxruntime multiplies out without a rounding between."""
+"""The element types whose cubes onnxruntime computes by two multiplications, with the same rounding as two Mul."""
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Replace a Pow by 2, or by 3."""
+    """Yield the replacement of a Pow by 2 or 3."""
     base, exponent, result = node.operand(0), node.operand(1), node.results[0]
     if exponent.literal not in ((SQUARE,), (CUBE,)) or result is None:
         return
@@ -45,6 +50,6 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _is_looped_over(base: Value) -> bool:
-    """Whether onnxruntime looks at the exponent once for a row of several elements, and multiplies out."""
+    """Return whether onnxruntime reads the exponent once for a row of several elements, and then multiplies."""
     last = base.shape.dims[-1] if base.shape.dims else 1
     return isinstance(last, int) and last > 1

@@ -1,10 +1,10 @@
-"""Give PRELU's alpha one axis less than its input has (TFLite only).
+"""Change PRELU's alpha so that it has one axis less than the input (TFLite only).
 
     PRELU(x[1,8,8,4], a[4])        ->  PRELU(x, a[1,1,4])
     PRELU(x[1,8,8,4], a[1,1,1,4])  ->  PRELU(x, a[1,1,4])
 
-LiteRT broadcasts an alpha of any rank; TOSA's importer wants just this one. An alpha with a batch axis of its own can't
-be said so and is left alone.
+LiteRT broadcasts an alpha of any rank, but TOSA's importer requires exactly this rank. An alpha whose batch axis is not
+1 can't be written in this form, so it is not changed, and is reported.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ CODE = "GF304"
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Lift alpha, or take its leading unit axis away."""
+    """Yield a lift of alpha, or edits that remove its leading unit axes."""
     shape, alpha, result = node.operand(0).ranked, node.operand(1), node.results[0]
     missing = shape.rank - 1 - alpha.ranked.rank
     if missing > 0:
         yield Lift(1, tuple(range(missing)), CODE)
-    elif missing < 0 < alpha.ranked.rank and result is not None:  # a scalar has no axis to drop
+    elif missing < 0 < alpha.ranked.rank and result is not None:  # A scalar has no axis that could be removed.
         if not alpha.shape.static:
             raise Undecided(f"the sizes of {alpha} are not all known")
         sizes = alpha.shape.numbers
@@ -34,7 +34,8 @@ def plan(node: Node) -> Iterator[Edit]:
             why = f"alpha {alpha.shape} follows the batch of {shape}, which PRELU in TOSA can't"
             yield Leave(1, why, CODE, "left")
             return
-        if alpha.kind == "constant":  # a computed alpha has another kernel in XNNPACK
+        # A constant must stay a constant, because XNNPACK has another kernel for a computed alpha.
+        if alpha.kind == "constant":
             yield Restate(1, Shape(sizes[-missing:]), CODE)
             return
         lower = reshape(node, 1, sizes[-missing:], alpha.dtype)

@@ -1,10 +1,10 @@
-"""State a nearest-neighbour enlargement by 2, 4, 8 .. by the centers of its elements (TFLite only).
+"""Set half_pixel_centers for a nearest-neighbour enlargement by 2, 4, 8 .. (TFLite only).
 
     RESIZE_NEAREST_NEIGHBOR(x[1,4,4,3], [8,8])  ->  the same with half_pixel_centers=True
 
-The old coordinates, floor(i * 0.5), and those of the centers, floor((i + 0.5) * 0.5), choose the same elements where an
-axis is repeated by a power of 2, and no float is rounded on the way. The converter to TOSA gets the old ones wrong: it
-rounds where they are cut off. Other factors stay, and are named.
+The old coordinates are floor(i * 0.5), and those of the centers floor((i + 0.5) * 0.5). Both select the same elements
+if an axis is repeated by a power of 2, because then no float is rounded. The converter to TOSA computes the old
+coordinates wrongly: it rounds instead of truncating. Nodes with other factors are not changed, and are reported.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ IMAGE = slice(1, 3)
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Set the option."""
+    """Yield the replacement by an equal node with the option half_pixel_centers."""
     data, result = node.operand(0), node.results[0]
     if result is None or node.attributes.get(CENTERS) or node.attributes.get("align_corners"):
         return

@@ -1,16 +1,17 @@
-"""Write a nearest-neighbour enlargement by whole factors as a stretch (ONNX only; with target tosa, or where named).
+"""Write a nearest-neighbour enlargement by integer factors as a stretch (ONNX only; with target tosa, or named).
 
     y[1,3,8,8] = Resize(x[1,3,4,4], , [1,1,2,2])
     y = Reshape(Expand(Reshape(x, [1,3,4,1,4,1]), [1,3,4,2,4,2]), [1,3,8,8])
 
-Each element is repeated, so every bit is the same; by factors of 1 alone there is nothing to repeat, and the node goes.
-Tool chains read the coordinates of a nearest Resize in different ways (rounded instead of cut is common), and the
-result is silently wrong.
+Each element is repeated, so every bit is the same. If all factors are 1, the node is removed. Tool chains read the
+coordinates of a nearest Resize in different ways (they often round instead of truncating), and the result is then wrong
+without a message.
 
-That it repeats is certain for the coordinates `asymmetric` with `floor` (also Upsample, and Resize of opset 10, which
-have no other), and for `half_pixel` and `pytorch_half_pixel` with either kind of rounding: by a whole factor the source
-of an element is never half-way between two. Other coordinates, factors that are no whole numbers and modes that
-interpolate stay. Sizes must be numbers.
+The repetition is certain for the coordinates `asymmetric` with `floor` (also for Upsample, and for Resize of opset 10,
+which have no other coordinates). It is also certain for `half_pixel` and `pytorch_half_pixel` with either kind of
+rounding, because with an integer factor the source of an element is never half-way between two elements. Nodes with
+other coordinates, with factors that are not integers, or with modes that interpolate are not changed. Sizes must be
+numbers.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ ON = frozenset({("", "Resize"), ("", "Upsample")})
 CODE = "GF304"
 EITHER = ("round_prefer_floor", "round_prefer_ceil")
 REPEATS = {"asymmetric": ("floor",), "half_pixel": EITHER, "pytorch_half_pixel": EITHER}
-"""Coordinates -> the roundings that repeat elements when the factor is a whole number."""
+"""Coordinates -> the roundings that repeat elements if the factor is an integer."""
 COORDINATES_SINCE = 11
-"""The opset from which a Resize declares its coordinates."""
+"""The first opset in which a Resize declares its coordinates."""
 SIZES_AT = 3
-"""The operand of Resize that holds the result's sizes; scales come before it."""
+"""The index of Resize's operand with the sizes of the result. The operand before it contains the scales."""
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Replace a Resize that repeats elements."""
+    """Yield the replacement of a Resize that repeats elements. Raises Undecided if a size is not a number."""
     value, result = node.operand(0), node.results[0]
     if result is None or not _repeats(node):
         return
@@ -57,7 +58,7 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _repeats(node: Node) -> bool:
-    """Whether it repeats elements wherever its factors are whole numbers."""
+    """Return whether the node repeats elements if its factors are integers."""
     declared = node.attributes
     if declared.get("mode", "nearest") != "nearest":
         return False
@@ -69,7 +70,7 @@ def _repeats(node: Node) -> bool:
 
 
 def _factors(node: Node, have: Sequence[int], want: Sequence[int]) -> list[int] | None:
-    """How often each axis is repeated; None where the factor is no whole number, or there is no element."""
+    """Return the number of repetitions of each axis; None if a factor is not an integer, or there are no elements."""
     if len(have) != len(want) or 0 in have or any(after % before for before, after in zip(have, want, strict=True)):
         return None
     factors = [after // before for before, after in zip(have, want, strict=True)]
@@ -80,7 +81,7 @@ def _factors(node: Node, have: Sequence[int], want: Sequence[int]) -> list[int] 
 
 
 def _scales(node: Node) -> Sequence[float] | None:
-    """The scales that the node declares; None where it declares sizes."""
+    """Return the scales that the node declares; None if it declares sizes. Raises Undecided for computed scales."""
     at = 1 if node.op == "Upsample" or node.version < COORDINATES_SINCE else 2
     value = optional_operand(node, at)
     if value is None:
@@ -91,7 +92,10 @@ def _scales(node: Node) -> Sequence[float] | None:
 
 
 def _repeated(node: Node, source: Source, sizes: Sequence[int], factors: Sequence[int], turns: list[list[int]]) -> New:
-    """Repeat along the axes of each turn: a few axes at a time, so that no rank is above TOSA's."""
+    """Return the new nodes that repeat the axes of each turn.
+
+    Each turn has only a few axes, so that no value has more axes than TOSA supports.
+    """
     axes, *rest = turns
     dtype, wide = node.operand(0).dtype, _split(sizes, axes, factors)
     split = reshape(node, source, _split(sizes, axes, [1] * len(sizes)), dtype)
@@ -102,6 +106,6 @@ def _repeated(node: Node, source: Source, sizes: Sequence[int], factors: Sequenc
 
 
 def _split(sizes: Sequence[int], axes: Sequence[int], factors: Sequence[int]) -> tuple[int, ...]:
-    """Behind each of these axes one of its factor: [3,4] at 1 by 2 -> [3,4,2]."""
+    """Return the sizes with an axis of the factor's size behind each of `axes`: [3,4], axis 1, factor 2 -> [3,4,2]."""
     parts = ((size, factors[axis]) if axis in axes else (size,) for axis, size in enumerate(sizes))
     return tuple(chain.from_iterable(parts))

@@ -1,10 +1,10 @@
-"""State the factors of a linear Resize in place of its sizes (ONNX only; only with target tosa, or where it is named).
+"""Declare scales instead of sizes for a linear Resize (ONNX only; only with target tosa, or where it is named).
 
     Resize(x[1,3,4,4], , , [1,3,8,8], mode=linear)  ->  Resize(x, [], [1,1,2,2])
 
-torch-mlir reads scales alone. onnxruntime computes them of the sizes, as quotients in float32, and goes on by them: the
-same bits, where the scales lead to the same sizes again. Sizes must be numbers; nearest and cubic modes, a crop, a
-policy for the aspect ratio, and sizes of some axes alone stay.
+torch-mlir reads scales only. onnxruntime computes the scales from the sizes, as quotients in float32, and uses only the
+scales. So the bits are the same if the scales lead to the same sizes again. Sizes must be numbers. Nodes with the modes
+nearest or cubic, with a crop, with a policy for the aspect ratio, or with sizes of only some axes are not changed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ON = frozenset({("", "Resize")})
 CODE = "GF304"
 SIZES_AT = 3
 PLAIN = {"axes": None, "keep_aspect_ratio_policy": "stretch", "antialias": 0}
-"""What an exporter may say that changes nothing; None: absent."""
+"""Attributes that an exporter may write, with the value that changes nothing; None: absent."""
 KEPT = (
     "coordinate_transformation_mode",
     "mode",
@@ -31,7 +31,7 @@ KEPT = (
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Replace a linear Resize by sizes."""
+    """Yield the replacement of a linear Resize by sizes."""
     result, value, given = node.results[0], node.operand(0), node.operands[SIZES_AT:]
     if result is None or not given or given[0] is None or node.attributes.get("mode") != "linear":
         return
@@ -40,7 +40,8 @@ def plan(node: Node) -> Iterator[Edit]:
         return
     if any(node.attributes.get(name, plain) != plain for name, plain in PLAIN.items()):
         return
-    if node.attributes.get("coordinate_transformation_mode") == "tf_crop_and_resize":  # it reads a part, roi
+    # This mode reads only the part of the image in operand roi.
+    if node.attributes.get("coordinate_transformation_mode") == "tf_crop_and_resize":
         return
     scales = tuple(_single(float(want) / have) for want, have in zip(wanted, ranked.numbers, strict=True) if have)
     if [int(_single(scale * have)) for scale, have in zip(scales, ranked.numbers, strict=False)] != list(wanted):
@@ -52,6 +53,6 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _single(number: float) -> float:
-    """The number as float32 has it."""
+    """Return the number rounded to float32."""
     rounded: float = struct.unpack("f", struct.pack("f", number))[0]
     return rounded

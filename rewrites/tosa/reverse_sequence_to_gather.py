@@ -21,7 +21,7 @@ MOST_STEPS = 4096
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Replace a node whose sequences have one length."""
+    """Yield the replacement of a ReverseSequence whose sequences all have the same known length."""
     data, result = node.operand(0), node.results[0]
     lengths = set(node.operand(1).elements or ())
     axis = node.attributes.get("time_axis", 0)

@@ -1,14 +1,16 @@
-"""Run RFFT2D at rank 3, and take the part of its result that is read by REAL, IMAG or COMPLEX_ABS (TFLite only).
+"""Run RFFT2D at rank 3, and compute the part that REAL, IMAG or COMPLEX_ABS reads (TFLite only).
 
     c = RFFT2D(x[1,511,1,2048], n)          RFFT2D(RESHAPE(x, [511,1,2048]), n)
     y[1,511,1,1025] = CAST(c)           ->  y[1,511,1,1025] = RESHAPE(REAL(..), [1,511,1,1025])
     y[1,511,1,1025] = COMPLEX_ABS(c)    ->  y = RESHAPE(SQRT(REAL(..) * REAL(..) + IMAG(..) * IMAG(..)), ..)
 
-Operators that only change the axes may stand between the two. TOSA's operator has three axes, a batch and the two that
-are transformed; the axes in front are one batch together. A CAST from complex to float takes the real part, which REAL
-says by name. The transform works on each of the last two axes' planes alone, so every bit is the same. For a
-COMPLEX_ABS, which TOSA has not, this is inexact: the root of the squares is rounded in other places than in LiteRT's
-kernel, and may differ by 1e-4 of its largest magnitude. Where the sizes are not all known the node is left alone.
+Operators that only change the axes may be between the two nodes. TOSA's operator has three axes: a batch, and the two
+axes that are transformed. All leading axes are combined into that batch. A CAST from complex to float returns the real
+part, which REAL returns explicitly. The transform works on each plane of the last two axes separately, so every bit is
+the same.
+
+TOSA has no COMPLEX_ABS. For it the rewrite is inexact: the root of the squares is rounded in other places than in
+LiteRT's kernel, and may differ by 1e-4 of its largest magnitude. If a size is not known, the node is not changed.
 """
 
 from __future__ import annotations
@@ -22,18 +24,18 @@ from graphfix.operators.row import TFLITE
 from graphfix.shapes.dim import Shape, Undecided
 
 PARTS = {"CAST": ("REAL",), "REAL": ("REAL",), "IMAG": ("IMAG",), "COMPLEX_ABS": ("REAL", "IMAG")}
-"""What reads the complex result, and of which parts it is made."""
+"""Operator that reads the complex result -> the parts from which its result is computed."""
 ON = frozenset((TFLITE, op) for op in PARTS)
 CODE = "GF304"
 VIEWS = frozenset({"RESHAPE", "SQUEEZE", "EXPAND_DIMS"})
-"""What may stand between: the same elements with other axes."""
+"""Operators that may be between the two nodes, because they return the same elements with other axes."""
 INEXACT = "it is rounded in other places than in LiteRT's kernel: it may differ by 1e-4 of its largest magnitude"
 RANK = 3
-"""A batch, and the two axes that are transformed."""
+"""The rank of TOSA's operator: a batch, and the two axes that are transformed."""
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Put RESHAPE, RFFT2D, REAL and RESHAPE in the place of the node that reads the complex result."""
+    """Yield the replacement of a node that reads the complex result. Raises Undecided if a size is not known."""
     transform, result = _transform(node.operand(0)), node.results[0]
     if transform is None or result is None:
         return
@@ -54,13 +56,13 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _length(parts: list[New], shape: Shape, dtype: str) -> New:
-    """The root of the sum of the squares."""
+    """Return the square root of the sum of the squares of both parts."""
     squares = [New("MUL", (part, part), shape, dtype) for part in parts]
     return New("SQRT", (New("ADD", (squares[0], squares[1]), shape, dtype),), shape, dtype)
 
 
 def _transform(value: Value) -> Node | None:
-    """The RFFT2D whose result this is, as it is or behind operators that only change its axes."""
+    """Return the RFFT2D that computes this value, directly or before operators that only change its axes; else None."""
     node = value.producer
     while node is not None and node.op in VIEWS:
         node = node.operand(0).producer
@@ -68,5 +70,5 @@ def _transform(value: Value) -> Node | None:
 
 
 def _batched(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """[2,511,1,2048] -> [1022,1,2048]; [1,2048] -> [1,1,2048]."""
+    """Return the sizes with all leading axes combined: [2,511,1,2048] -> [1022,1,2048]; [1,2048] -> [1,1,2048]."""
     return (prod(sizes[:-2]), *sizes[-2:])

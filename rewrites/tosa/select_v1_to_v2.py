@@ -3,8 +3,9 @@
     SELECT(c[2], x[2,3,4], y[2,3,4])  ->  SELECT_V2(c[2,1,1], x, y)
     SELECT(c[], x[2,3], y[2,3])       ->  SELECT_V2(c[1,1], x, y)
 
-A condition of rank 1 follows the first axis of the others, so ones are missing on its right: padded on the left, as
-every other operator does it, it would choose along the last axis. TOSA's importers take SELECT_V2 and refuse this form.
+A condition of rank 1 follows the first axis of the other operands, so it needs unit axes on its right. With unit axes
+on its left, as for all other operators, it would select along the last axis. TOSA's importers support SELECT_V2 and
+refuse SELECT.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ CODE = "GF304"
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Lift the condition by trailing axes (a scalar by all), and name the other operator."""
+    """Yield a lift of the condition by trailing axes (a scalar by all axes), and the replacement of the operator."""
     condition, chosen, result = node.operand(0).ranked, node.operand(1).ranked, node.results[0]
     if result is None:
         return

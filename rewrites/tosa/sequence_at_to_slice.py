@@ -1,11 +1,11 @@
-"""Write a part of a split as a slice (ONNX only; only with target tosa, or where it is named).
+"""Write one part of a split as a slice (ONNX only; only with target tosa, or where it is named).
 
     y[2,2] = SequenceAt(SplitToSequence(x[2,6], 2, axis=1), 1)           ->  Slice(x, [2], [4], [1])
     y[2] = SequenceAt(SplitToSequence(x[2,6], axis=1, keepdims=0), 1)    ->  Squeeze(Slice(x, [1], [2], [1]), [1])
 
-PyTorch's newer exporter writes every split and unbind so. Converters have no sequences; the elements are the same. The
-place and the sizes of the parts must be known; a place counted from the end needs the size of the axis too. What other
-operators read of a sequence stays.
+PyTorch's newer exporter writes every split and unbind in this form. Converters have no sequences, and a Slice returns
+the same elements. The position and the sizes of the parts must be known. A position that is counted from the end also
+requires a known size of the axis. Other operators that read the sequence are not changed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ MOST_PARTS = 4096
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Replace what is taken of a split."""
+    """Yield the replacement of a SequenceAt that reads a split.
+
+    Raises Undecided if the sizes of the parts are not known.
+    """
     split, result, place = node.operand(0).producer, node.results[0], node.operand(1).elements
     if split is None or split.op != "SplitToSequence" or split.domain or result is None or place is None:
         return
@@ -31,7 +34,7 @@ def plan(node: Node) -> Iterator[Edit]:
     shape = data.ranked
     keeps = split.attributes.get("keepdims", True)
     if optional_operand(split, 1) is not None and not keeps:
-        return  # whether it drops the axis then is told in two ways
+        return  # Sources disagree about whether the axis is dropped in this case.
     if not isinstance(axis, int) or not -shape.rank <= axis < shape.rank or len(place) != 1:
         return
     axis %= shape.rank
@@ -52,7 +55,11 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _parts(split: Node, size: object) -> Sequence[int] | None:
-    """The sizes of the parts: each 1; as a vector says; or as a scalar says, and the last may be smaller."""
+    """Return the sizes of the parts, or None if they are not known.
+
+    Without a split operand, each size is 1. A vector lists all sizes. With a scalar, all sizes are equal, but the last
+    part may be smaller.
+    """
     sizes = optional_operand(split, 1)
     if sizes is not None:
         given = sizes.elements

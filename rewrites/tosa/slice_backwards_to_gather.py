@@ -20,11 +20,11 @@ ON = frozenset({("", "Slice")})
 CODE = "GF304"
 MOST_ELEMENTS = 4096
 LARGEST = 2**31 - 2
-"""From this end on, onnxruntime takes a Slice with a negative step to the first element."""
+"""From this `end` on, onnxruntime runs a Slice with a negative step down to the first element."""
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Replace a node with a negative step by a Slice of the other axes, and a Gather along each of these."""
+    """Yield the replacement of a Slice with negative steps: a Slice of the other axes, then a Gather per such axis."""
     data, result = node.operand(0).ranked, node.results[0]
     starts, ends, axes, steps = (_numbers(node, at) for at in range(1, 5))
     if result is None or not starts or not ends or axes is None or not steps or 0 in steps or min(steps) > 0:
@@ -56,7 +56,7 @@ def _numbers(node: Node, at: int) -> tuple[int, ...] | None:
 
 
 def _taken(size: object, start: int, end: int, step: int) -> range:
-    """Return the places of an axis that a negative step takes; none where they are not known, or runtimes differ."""
+    """Return the positions of an axis that a negative step reads; empty if they are not known, or runtimes differ."""
     if not isinstance(size, int) or start < -size or end >= LARGEST:
         return range(0)
     return range(*slice(start, end, step).indices(size))

@@ -1,4 +1,4 @@
-"""State the shape of a result for which the file states no rank (TFLite only; only with target tosa, or by name).
+"""Store the rank of a result for which the file stores no rank (TFLite only; only with target tosa, or by name).
 
     m[] = REDUCE_MAX(x[2,3], axes)    stored without sizes and without has_rank
     m[] = REDUCE_MAX(x[2,3], axes)    has_rank: true

@@ -1,21 +1,26 @@
-"""Write a loop that runs a known number of times as its body, so many times (only with target tosa, or named).
+"""Replace a loop that runs a known number of times by copies of its body (only with target tosa, or named).
 
     i, h[1,8] = While(0, h0[1,8]; cond: i < 3; body: {h = Tanh(Add(h, Gather(x[3,8], i)));  i = i + 1})
     a[1,8] = Tanh(Add(h0, Gather(x, 0)));  b[1,8] = Tanh(Add(a, Gather(x, 1)));  h[1,8] = Tanh(Add(b, Gather(x, 2)))
 
-No converter to TOSA writes loops. How often a TFLite WHILE or an ONNX Loop runs is known where its count is, and its
-condition: that is followed from trip to trip on whole numbers that are known, such as sizes that are numbers, and
-counters that begin at a constant. Each trip reads what the one before it returns, all read one copy of the constants,
-and what a Loop collects is a Concat of what its trips return. A Scan of a known length reads the parts by Gather.
+No converter to TOSA writes loops. The number of trips of a TFLite WHILE or an ONNX Loop is known if its count and its
+condition are known. The condition is computed for each trip from known integers, such as sizes that are numbers, and
+counters that begin at a constant. Each trip reads the results of the trip before it, and all trips read the same
+constants. A list that a Loop collects becomes a Concat of the results of its trips. A Scan of a known length reads its
+parts by Gather.
 
 Results have the same bits in runs without optimizations. In onnxruntime's default session the last bits may change if a
-constant matrix is a state of an ONNX loop: in the loop it is a computed value, and in the unrolled model a constant.
-onnxruntime packs constant matrices ahead of time, and then sums their products in a different order (measured: 1e-7 to
-2e-5). Such a site is marked as inexact; the verdict shows the difference in its line about runs with optimizations.
+constant matrix is a state of an ONNX loop. In the loop the matrix is a computed value, in the unrolled model a
+constant. onnxruntime packs constant matrices ahead of time, and then sums their products in a different order
+(measured: 1e-7 to 2e-5). Such a site is marked as inexact; the verdict shows the difference in its line about runs with
+optimizations.
 
-The trips may take 4096 nodes in all, with those of loops inside it. Left as they are: loops whose condition an input
-decides, a loop in a body that stays, and a body with random or custom operators or a state: several of them are not one
-that runs several times.
+All trips together may have at most 4096 nodes, including loops inside the loop. These loops are not changed:
+
+- a loop whose condition depends on an input
+- a loop in a body that stays
+- a loop whose body contains random operators, custom operators or a state, because several copies of such a body do not
+  compute the same as one body that runs several times
 """
 
 from __future__ import annotations
@@ -36,7 +41,10 @@ INEXACT = (
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Put the trips of a loop in its place, where their count is known."""
+    """Yield an edit that replaces the loop by its trips, if their number is known.
+
+    If the trips have too many nodes, yield the reason instead.
+    """
     trips = node.trips if node.graph.outer is None else None
     if not node.operands or trips is None:
         return

@@ -7,16 +7,19 @@
     h = Mul(Sigmoid(o), Tanh(c))
     y = Unsqueeze(Concat(h of each step), 1)
 
-No converter to TOSA writes loops; speech and text models hold little else that stops them. The formulas are those of
-the ONNX operators, of both directions, with `linear_before_reset` 0 or 1; in TFLite UNIDIRECTIONAL_SEQUENCE_LSTM's,
-whose states begin at 0 in every run, as after a reset of the variables. The kernels of runtimes round elsewhere, so the
-rewrite is inexact: what each such operator returns is compared in runs of both models, and may differ by 1e-4 of its
-largest magnitude.
+No converter to TOSA writes loops. In many speech and text models, these operators are almost the only ones that can't
+be converted. The formulas are those of the ONNX operators, in both directions, with `linear_before_reset` 0 or 1. In
+TFLite they are those of UNIDIRECTIONAL_SEQUENCE_LSTM, whose states begin at 0 in every run, as after a reset of the
+variables. The kernels of runtimes round in other places, so the rewrite is inexact. Runs of both models compare the
+result of each such operator, which may differ by 1e-4 of its largest magnitude.
 
-Sizes must be numbers, and the steps no more than 4096 new nodes: an LSTM of 64 steps takes about 1,000, or 2,000 in
-TFLite. Left as they are: sequence_lens, peepholes, clips, input_forget, layout 1, activations but Sigmoid, Tanh and
-Relu, types but float32; in TFLite projections, layer normalization, coupled gates, activations but TANH, and states
-that anything else reads, or in a body.
+Sizes must be numbers. The steps may have at most 4096 new nodes: an LSTM of 64 steps has about 1,000, or 2,000 in
+TFLite. These operators are not changed:
+
+- in ONNX: sequence_lens, peepholes, clips, input_forget, layout 1, other activations than Sigmoid, Tanh and Relu, other
+  types than float32
+- in TFLite: projections, layer normalization, coupled gates, other activations than TANH, an operator in a body, and
+  states that another operator reads
 """
 
 from __future__ import annotations
@@ -40,12 +43,15 @@ MOST_NODES = 4096
 SEQUENCE_LENS, INITIAL_H, INITIAL_C, PEEPHOLES = 4, 5, 6, 7
 INEXACT = "it is rounded in other places than in the runtime's kernel: it may differ by 1e-4 of its largest magnitude"
 WITHOUT = {"clip": None, "input_forget": 0, "layout": 0, "activation_alpha": None, "activation_beta": None}
-"""Attributes that change the formulas, and the value with which they do not; None: absent."""
+"""Attributes that change the formulas, with the value that does not change them; None: absent."""
 ACTIVATIONS = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu"}
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Replace a recurrent operator by its steps."""
+    """Yield the replacement of a recurrent operator by its steps, or the reason why it is not replaced.
+
+    Raises Undecided if a size is not a number.
+    """
     sequence = SequenceLstm(node) if node.domain == TFLITE else None
     why = _kept(node) if sequence is None else kept(node)
     if why is not None:
@@ -69,7 +75,7 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _within(steps: int, count: int) -> list[Edit]:
-    """What is said of too many nodes."""
+    """Return the finding for steps that have too many nodes; empty if they have not."""
     if count <= MOST_NODES:
         return []
     why = f"its {steps} steps take {count} nodes, and {MOST_NODES} are the most: bind a shorter length"
@@ -77,14 +83,15 @@ def _within(steps: int, count: int) -> list[Edit]:
 
 
 def _given(node: Node, at: int) -> int | None:
-    """The operand's place, if it is given."""
+    """Return the index of an operand if it is present, else None."""
     return None if optional_operand(node, at) is None else at
 
 
 def _kept(node: Node) -> str | None:
-    """Why the operator stays; None where its formulas are the plain ones."""
+    """Return why an ONNX operator is not unrolled, or None if its form is supported."""
     odd = [name for name, plain in WITHOUT.items() if node.attributes.get(name, plain) != plain]
-    odd += [name for name, value in node.attributes.items() if value is None]  # what a function is called with
+    # An attribute without a value refers to an argument of a function call.
+    odd += [name for name, value in node.attributes.items() if value is None]
     odd += [name for name, at in (("sequence_lens", SEQUENCE_LENS), ("P", PEEPHOLES)) if _given(node, at) is not None]
     if odd:
         return f"it is unrolled without {', '.join(odd)} alone"
@@ -99,7 +106,7 @@ def _kept(node: Node) -> str | None:
 
 
 def _named(node: Node) -> list[str]:
-    """The activations of all directions, in lower case."""
+    """Return the activations of all directions, in lower case."""
     given = node.attributes.get("activations")
     directions = 2 if _direction(node) == "bidirectional" else 1
     if not isinstance(given, tuple) or not given:
@@ -112,5 +119,6 @@ def _direction(node: Node) -> str:
 
 
 def _activations(node: Node, direction: int) -> Activations:
+    """Return the activations of one direction, as names of operators."""
     names, count = _named(node), len(DEFAULTS[node.op])
     return tuple(ACTIVATIONS[name] for name in names[direction * count : (direction + 1) * count])

@@ -633,7 +633,10 @@ def test_explain_without_a_topic_lists_every_topic_with_a_line() -> None:
     lines = [line.split(maxsplit=1) for line in graphfix.explain().splitlines() if line.startswith("  ")]
     assert [name for name, _ in lines] == [*pages.codes(), *registry.REWRITES, *registry.TARGETS]
     assert ["GF101", "rank-mismatch"] in lines
-    assert ["equalize-ranks", "Give the operands of a broadcasting operator one rank."] in lines
+    assert [
+        "equalize-ranks",
+        "Lift the operands of a broadcasting operator to one rank, by leading axes of size 1.",
+    ] in lines
 
 
 def test_only_public_names_are_listed() -> None:

@@ -157,9 +157,10 @@ def _mark(*, one: bool, how: Certainty) -> AxisMark:
 
 
 def _maps(node: Node, alignment: Alignment, *, product: bool) -> Iterator[str]:
-    """As Linalg writes them: `(d0, d1, d2) -> (0, d2)`; an axis that may be stretched at run time is marked `?`.
+    """Yield a node's indexing maps in Linalg's notation, a line for each operand.
 
-    A matrix product's batch axes are followed by those of its rows, its columns, and the sum.
+    Example: `operand 1: (d0, d1, d2) -> (0, d2)`. An axis that may be stretched at run time is marked `?`. A matrix
+    product's batch axes are followed by the axes of the rows, of the columns, and of the sum.
     """
     rank = alignment.result.rank
     space = ", ".join(f"d{axis}" for axis in range(rank + 3 * product))

@@ -1,1 +1,1 @@
-"""LiteRT: the interpreter that a child process holds, and what callers ask it about a TFLite model."""
+"""LiteRT: the interpreter, which runs in a child process, and the functions that run a TFLite model in it."""

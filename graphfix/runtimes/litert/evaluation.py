@@ -1,7 +1,7 @@
-"""Evaluate a TFLite model with LiteRT: the shapes of its tensors after a run, and their elements.
+"""Run a TFLite model in LiteRT, and return the shapes or the elements of its tensors after the run.
 
-LiteRT's kernels abort the process on some models (on an ADD of rank 9, for example), so LiteRT runs in a child process
-only, with the sessions of `graphfix.runtimes.process`.
+LiteRT's kernels abort the process on some models (on an ADD of rank 9, for example). So LiteRT runs only in a child
+process (`graphfix.runtimes.process.Child`).
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     import numpy as np
 
 KERNELS = ("reference", "builtin", "xnnpack")
-"""LiteRT's kernel sets: the reference ones, the optimized ones without any delegate, and those with XNNPACK."""
+"""LiteRT's kernel sets: reference kernels, optimized kernels without a delegate, and optimized kernels with XNNPACK."""
 
 Given: TypeAlias = "Mapping[int, np.ndarray[Any, Any]]"
-"""The values of inputs of subgraph 0, by tensor."""
+"""The values of inputs of subgraph 0, by tensor index."""
 NOTHING_GIVEN: Given = MappingProxyType({})
 Shapes = tuple[tuple[tuple[int, ...], ...], ...]
-"""By subgraph, by tensor index: the sizes of the axes."""
+"""The shapes of all tensors: by subgraph, then by tensor index, the sizes of the axes."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunShapes:
-    """The shapes after a resize and a run on zeros."""
+    """The shapes of all tensors after the inputs were resized and the model was run on zeros."""
 
     invoked: Shapes | None
-    """None if the model does not run."""
+    """The shapes of all tensors after the run, or None if the model does not run."""
     reason: str | None = None
-    """Why the model does not run."""
+    """The reason why the model does not run, or None if it runs."""
 
 
 def shapes(
@@ -47,11 +47,11 @@ def shapes(
     *,
     seconds: float = LONGEST_SECONDS,
 ) -> RunShapes:
-    """Return the shape of every tensor, from a run with the builtin kernels and no delegate in a child process.
+    """Return the shape of every tensor after one run in a child process, with the builtin kernels and no delegate.
 
-    `inputs` maps inputs of subgraph 0, by tensor index, to their shapes; other inputs keep their stored shapes.
-    `given` has the values of inputs; all others are zeros.
-    Raises RefusedError if the model does not load or its tensors can't be allocated.
+    `inputs` maps tensor indices of inputs of subgraph 0 to their shapes; other inputs keep their stored shapes. `given`
+    maps tensor indices to the values of inputs; all other inputs are zeros. If the run fails, the result contains the
+    reason in place of the shapes. Raises RefusedError if the model does not load or its tensors can't be allocated.
     """
     with Child(seconds) as child:
         session = child.load_tflite(model, "preserving")
@@ -70,10 +70,10 @@ def elements(
     *,
     seconds: float = LONGEST_SECONDS,
 ) -> dict[int, bytes]:
-    """Return the bytes of tensors of subgraph 0 after a run at these shapes of the inputs, with the given values.
+    """Return, by tensor index, the bytes of `tensors` of subgraph 0 after a run on inputs of the shapes `inputs`.
 
-    Inputs without a value are zeros, so only results that do not depend on them are meaningful. Raises RefusedError if
-    the model does not run.
+    `given` maps tensor indices to the values of inputs. All other inputs are zeros, so a result is only meaningful if
+    it does not depend on them. Raises RefusedError if the model does not run.
     """
     with Child(seconds) as child:
         session = child.load_tflite(model, "preserving")

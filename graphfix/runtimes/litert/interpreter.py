@@ -1,4 +1,4 @@
-"""Load a TFLite model into LiteRT with one thread and run it; the worker process imports this module."""
+"""Load a TFLite model into LiteRT with one thread, and run it. Only a worker process imports this module."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RESOLVERS = {
 }
 _STRINGS, _VALUELESS = "bytes", "object"
 _ERRORS = (ValueError, RuntimeError, TypeError, KeyError, OSError, MemoryError)
-# What keeps a state that no reset reaches: such a model gets a new interpreter for each run.
+# Operators whose state no reset can restore. A model with one of them gets a new interpreter for each run.
 _STATEFUL = frozenset("VAR_HANDLE CALL_ONCE HASHTABLE MULTINOMIAL RANDOM_UNIFORM RANDOM_STANDARD_NORMAL".split())
 _CUSTOM = re.compile(r"unresolved custom op: (.*?)\.\s+See instructions|Node number \d+ \((Flex\w+)\)", re.DOTALL)
 _RUN_TOGETHER = re.compile(r"(?<=\S)\.?\s*Node(?= number \d)")
@@ -35,9 +35,13 @@ _LACKS = ("Didn't find op for builtin opcode", "Didn't find custom operator", "U
 
 
 class InterpreterSession:
-    """One interpreter, which is created again after a failure, and for each run of a model that keeps a state."""
+    """A TFLite model in a LiteRT interpreter.
+
+    The interpreter is created again after a failure. If the model keeps state, it is created again before each run.
+    """
 
     def __init__(self, model: Path | bytes, kernels: str, signature: str | None, expose: Sequence[str]) -> None:
+        """Load the model; the parameters are those of `load`. Raises RefusedError."""
         self._model, self._kernels = model, kernels
         self._preserved = kernels == "preserving" or bool(expose)
         self._interpreter: Interpreter | None = None
@@ -50,7 +54,10 @@ class InterpreterSession:
             self.interface = _interface(core, self._subgraph, self._names, signature, expose)
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
-        """Run once; variables start anew. Raises RefusedError."""
+        """Run the model once on `feeds` (by input name), and return the outputs. Variables are reset first.
+
+        Raises RefusedError.
+        """
         with self._refusing():
             if self._stateful:
                 self._interpreter = None
@@ -69,22 +76,29 @@ class InterpreterSession:
     def run_observed(
         self, feeds: Mapping[str, object], tensors: Sequence[int]
     ) -> tuple[list[object], list[tuple[int, ...]]]:
-        """Run once; return the shapes that tensors of the same subgraph have then, too. Raises RefusedError."""
+        """Run the model once; return the outputs, and the shapes of the tensors with these indices after the run.
+
+        The tensors are in the subgraph that is run. Raises RefusedError.
+        """
         outputs = self.run(feeds)
         with self._refusing():
             core = self._core()
             sizes = [core.TensorSize(index, self._subgraph) for index in tensors]
             keys = [size.tobytes() for size in sizes]
             shapes = {key: tuple(size.tolist()) for key, size in dict(zip(keys, sizes, strict=True)).items()}
-            # one tuple for equal shapes: a pickle of 10,000s of different ones takes longer than the run
+            # Equal shapes share one tuple, because pickling tens of thousands of separate tuples takes longer than the
+            # run.
             return outputs, [shapes[key] for key in keys]
 
     def tensors(self) -> list[str]:
-        """Return the names of all tensors of the subgraph that is run, each once, by index."""
+        """Return a unique name for each tensor of the subgraph that is run, in the order of tensor indices."""
         return self._names
 
     def allocate(self, inputs: Mapping[int, Sequence[int]]) -> Shapes:
-        """Resize inputs of subgraph 0, and return the planned shapes. Raises RefusedError."""
+        """Resize inputs of subgraph 0 and allocate all tensors; return the shapes that LiteRT planned before a run.
+
+        `inputs` maps tensor indices to shapes. Raises RefusedError.
+        """
         with self._refusing():
             core = self._core()
             for index, shape in inputs.items():
@@ -93,9 +107,9 @@ class InterpreterSession:
             return self._shapes(core)
 
     def invoke_on_zeros(self, given: Mapping[int, np.ndarray[Any, Any]]) -> Shapes:
-        """Run what was allocated, on zeros but for inputs that are given; return the shapes after it.
+        """Run the allocated model, and return the shapes of all tensors after the run.
 
-        Raises RefusedError.
+        `given` maps tensor indices of inputs to values; all other inputs are zeros. Raises RefusedError.
         """
         with self._refusing():
             core = self._core()
@@ -110,17 +124,20 @@ class InterpreterSession:
             return self._shapes(core)
 
     def elements(self, tensors: Sequence[int]) -> list[bytes]:
-        """Return what tensors of subgraph 0 hold after a run, as they lie in memory. Raises RefusedError."""
+        """Return the bytes of these tensors of subgraph 0 after a run, as stored in memory. Raises RefusedError."""
         with self._refusing():
             core = self._core()
             return [core.GetTensor(index, 0).tobytes() for index in tensors]
 
     def _shapes(self, core: Any) -> Shapes:  # noqa: ANN401 - LiteRT has no types
-        """Return the shapes of all tensors, those that kernels have added behind the file's own included."""
+        """Return the shapes of all tensors by subgraph, including tensors that kernels added to those of the file."""
         return tuple(tuple(_shape(core, index, at) for index in range(count)) for at, count in enumerate(self._counts))
 
     def _core(self) -> Any:  # noqa: ANN401 - LiteRT has no types
-        """Return the native interpreter, which alone reaches the subgraphs behind the first."""
+        """Return LiteRT's native interpreter, and create it first if necessary.
+
+        Only the native interpreter can access other subgraphs than the first.
+        """
         if self._interpreter is None:
             if isinstance(self._model, Path):
                 with utf8_name(self._model) as name:
@@ -130,6 +147,7 @@ class InterpreterSession:
         return self._interpreter._interpreter  # noqa: SLF001 - LiteRT's own SignatureRunner reaches it so
 
     def _made(self, **model: str | bytes) -> Interpreter:
+        """Create an interpreter of the session's kernels with one thread."""
         return Interpreter(
             **model,
             experimental_op_resolver_type=_RESOLVERS[self._kernels],
@@ -139,7 +157,7 @@ class InterpreterSession:
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
-        """Turn LiteRT's exceptions into a refusal; an interpreter that has raised one is not used again."""
+        """Turn LiteRT's exceptions into RefusedError. An interpreter that raised an exception is not used again."""
         try:
             yield
         except _ERRORS as error:
@@ -150,17 +168,18 @@ class InterpreterSession:
 def load(
     model: Path | bytes, *, kernels: str, signature: str | None = None, expose: Sequence[str] = ()
 ) -> InterpreterSession:
-    """Load a model by its path (it is mapped, not read) or from bytes.
+    """Load a model from its path (the file is memory-mapped) or from bytes.
 
-    `kernels` is one of graphfix.runtimes.litert.evaluation.KERNELS, or "preserving": the builtin ones, for shapes.
-    `signature` is the key of the SignatureDef whose subgraph is run under its names, None runs subgraph 0.
-    `expose` names tensors of that subgraph that become outputs behind its own. Raises RefusedError.
+    `kernels` is one of graphfix.runtimes.litert.evaluation.KERNELS, or "preserving": the builtin kernels, with the
+    contents of all tensors preserved after a run. `signature` is the key of the SignatureDef whose subgraph is run; its
+    names are then the names of inputs and outputs. With None, subgraph 0 is run. `expose` lists names of tensors of
+    that subgraph; they become outputs after the model's own outputs. Raises RefusedError.
     """
     return InterpreterSession(model, kernels, signature, expose)
 
 
 def _shape(core: Any, index: int, subgraph: int) -> tuple[int, ...]:  # noqa: ANN401 - LiteRT has no types
-    """Return the shape of a tensor; () for one that a kernel has added and does not use."""
+    """Return the shape of a tensor, or () if LiteRT has none because a kernel added the tensor and does not use it."""
     try:
         return tuple(map(int, core.TensorSize(index, subgraph)))
     except ValueError:
@@ -168,7 +187,11 @@ def _shape(core: Any, index: int, subgraph: int) -> tuple[int, ...]:  # noqa: AN
 
 
 def _stateful(core: Any, counts: Sequence[int]) -> bool:  # noqa: ANN401 - LiteRT has no types
-    """Whether something keeps a state; of the other subgraphs LiteRT lists no operators, but tensors: of resources."""
+    """Return whether the model keeps state between runs that a reset does not restore.
+
+    LiteRT lists the operators of the first subgraph only. So for the other subgraphs this function looks for tensors
+    that are resources.
+    """
     return any(core.NodeName(at) in _STATEFUL for at in range(core.NumNodes())) or any(
         core.TensorType(index, at) is np.object_ for at in range(1, len(counts)) for index in range(counts[at])
     )
@@ -181,6 +204,11 @@ def _interface(
     signature: str | None,
     expose: Sequence[str],
 ) -> ModelDetails:
+    """Return inputs and outputs of the subgraph that is run, and the keys of all SignatureDefs with their subgraphs.
+
+    With a `signature`, inputs and outputs have the signature's names. Without one, they have the names of their
+    tensors, and the name in a SignatureDef of subgraph 0 is their alias.
+    """
     keys = core.GetSignatureDefs()
     where = {str(key): int(core.GetSubgraphIndexFromSignature(key)) for key in keys}
     exposed = tuple(_spec(core, subgraph, names.index(name), name) for name in expose)
@@ -201,7 +229,7 @@ def _interface(
 
 
 def _aliases(signatures: Sequence[Any]) -> dict[int, str]:
-    """Return what the first SignatureDef that has it calls a tensor."""
+    """Return, by tensor index, the name of each input and output in the first SignatureDef that contains the tensor."""
     found: dict[int, str] = {}
     for signature in signatures:
         for side in ("inputs", "outputs"):
@@ -211,6 +239,7 @@ def _aliases(signatures: Sequence[Any]) -> dict[int, str]:
 
 
 def _unique_names(core: Any, subgraph: int) -> list[str]:  # noqa: ANN401 - see above
+    """Return a unique name for each tensor of a subgraph: its name, or `t<index>` if that is empty or used twice."""
     names = [str(core.TensorName(index, subgraph)) for index in range(core.NumTensors(subgraph))]
     counts = Counter(names)
     taken = {name for name, count in counts.items() if name and count == 1}
@@ -224,6 +253,7 @@ def _unique_names(core: Any, subgraph: int) -> list[str]:  # noqa: ANN401 - see 
 
 
 def _spec(core: Any, subgraph: int, index: int, name: str) -> TensorDetails:  # noqa: ANN401 - see above
+    """Return name, type, shape and quantization of a tensor. Raises RefusedError if numpy has no type for it."""
     kind = core.TensorType(index, subgraph)
     if not kind:
         raise RefusedError(f"LiteRT: numpy has no type for the tensor '{name}'", missing_kernel=True)
@@ -241,9 +271,10 @@ def _spec(core: Any, subgraph: int, index: int, name: str) -> TensorDetails:  # 
 
 
 def _value(core: Any, spec: TensorDetails, subgraph: int) -> object:  # noqa: ANN401 - see above
-    """Copy a tensor; a resource has no values, and asking for them ends the process.
+    """Return a copy of a tensor's values, or None for a resource, because reading a resource ends the process.
 
-    One without elements may have no memory, and LiteRT then refuses to hand it out ("Invalid tensor size.").
+    A tensor without elements may have no memory, and LiteRT then refuses to read it ("Invalid tensor size."). So this
+    function creates the empty array itself.
     """
     if spec.dtype == _VALUELESS:
         return None
@@ -254,6 +285,7 @@ def _value(core: Any, spec: TensorDetails, subgraph: int) -> object:  # noqa: AN
 
 
 def _refused(error: Exception) -> RefusedError:
+    """Return LiteRT's exception as a RefusedError, which also states if a kernel or a custom operator is missing."""
     text = str(error)
     found = _CUSTOM.search(text)
     if found is not None:

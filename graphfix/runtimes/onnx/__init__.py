@@ -1,1 +1,1 @@
-"""onnxruntime, onnx's reference evaluator, and onnx's shape inference in a process of its own."""
+"""onnxruntime, onnx's reference evaluator, and onnx's shape inference, which runs in a child process."""

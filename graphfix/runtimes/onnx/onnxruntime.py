@@ -1,7 +1,7 @@
-"""onnxruntime on the CPU, one thread, so that equal models return equal bits.
+"""Load and run ONNX models in onnxruntime: on the CPU, with one thread, so that equal models return equal bits.
 
-It runs inside the calling process, and a model that makes onnxruntime abort takes that with it (an LSTM
-on a batch of 0 does): `graphfix.runtimes.process` keeps it in a child process, and stops a hang.
+onnxruntime runs inside the calling process. A model that makes onnxruntime abort (for example an LSTM on a batch of 0)
+ends that process. So `graphfix.runtimes.process` runs this module in a child process, and stops the child if it hangs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import onnxruntime as rt
 
-# The types that onnxruntime's numpy bridge does not carry: (onnx element type, name in ml_dtypes).
+# The types that onnxruntime can't convert to numpy arrays: (number of the ONNX element type, name in ml_dtypes).
 _EXOTIC = {
     "tensor(bfloat16)": (16, "bfloat16"),
     "tensor(float8e4m3fn)": (17, "float8_e4m3fn"),
@@ -35,41 +35,51 @@ _EXOTIC = {
 }
 _HALF_BYTE = frozenset({"tensor(uint4)", "tensor(int4)"})
 _INVALID_ARGUMENTS = (RuntimeError, ValueError, TypeError)
-# What onnxruntime puts before what it has to say: a status, the path, a place in its own source.
+# The parts that onnxruntime puts in front of its messages: a status, the model's path, a place in its own source code.
 _PREAMBLE = re.compile(
     r"\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : |Load model from .*? failed:"
     r"|/onnxruntime_src/\S+ (?:[\w:<>~*&, \[\]=]+\((?:[^()]|\([^()]*\))*\)(?: const)?(?: \[with [^\]]*\])? )?"
 )
-# How it says that it is older than the model, or that its Python side lacks a type.
+# Parts of messages that mean: onnxruntime is older than the model, or its Python interface lacks a type.
 _LACKS = ("max supported IR version", "only *guarantees* support", "can't be converted to MLDataType")
 
 
 @dataclass(frozen=True, slots=True)
 class OrtSession:
-    """A model in onnxruntime, with the names of its outputs."""
+    """A model that is loaded in onnxruntime, with the names of its outputs."""
 
     session: rt.InferenceSession
     outputs: tuple[str, ...]
     shapes: tuple[str, ...] = ()
-    """Further outputs: the shapes of the values that are observed."""
+    """The names of further outputs, which are the shapes of the observed values."""
 
     @property
     def interface(self) -> tuple[str, ...]:
-        """What a parent process receives: the names of the outputs."""
+        """The part of this session that a parent process receives: the names of the outputs."""
         return self.outputs
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
-        """Run once. Raises RefusedError with onnxruntime's message."""
+        """Run the model once on `feeds` (by input name), and return the outputs.
+
+        Raises RefusedError with onnxruntime's message.
+        """
         return self._fetched(self.outputs, feeds)
 
     def run_observed(self, feeds: Mapping[str, object]) -> tuple[list[object], list[tuple[int, ...]]]:
-        """Run once; return the shapes of what is observed too. Raises RefusedError with onnxruntime's message."""
+        """Run the model once; return the outputs and the shapes of the observed values.
+
+        Raises RefusedError with onnxruntime's message.
+        """
         values: list[Any] = self._fetched((*self.outputs, *self.shapes), feeds)
         own = len(self.outputs)
-        # tuples: of 10,000s of arrays a pickle takes longer than the run
+        # Tuples, because pickling tens of thousands of arrays takes longer than the run.
         return values[:own], [tuple(shape.tolist()) for shape in values[own:]]
 
     def _fetched(self, names: Sequence[str], feeds: Mapping[str, object]) -> list[Any]:
+        """Run the model and return the outputs with these names. Raises RefusedError.
+
+        If an input or output has a type that numpy lacks, the values are passed as OrtValue.
+        """
         errors = _errors()
         types = {i.name: i.type for i in [*self.session.get_inputs(), *self.session.get_outputs()]}
         try:
@@ -90,14 +100,17 @@ def load(
     folder: Path | None = None,
     arena: bool = True,
 ) -> OrtSession:
-    """Load a model by its path (so sizes above 2 GB work) or from bytes.
+    """Load a model from its path (so models above 2 GB work) or from bytes.
 
-    `optimized` False: no graph optimization and no prepacked weights, which alone keeps the bits of a
-    weight that only changed its shape. True: all optimizations. `more` is a ModelProto whose nodes
-    and outputs stand behind the model's own (see `sessions.more_outputs`); `shapes` names the last of those
-    outputs, which are shapes. `folder` contains the external data of a model that is given as bytes.
-    Without an `arena` freed memory goes back to the system: each run of a float16 model extends the arena by a copy of
-    its weights as float32. Results are the same. Raises RefusedError.
+    - `optimized`: if True, all graph optimizations are enabled. If False, there are no graph optimizations and no
+      prepacked weights. Only then a weight whose shape alone has changed leads to the same bits.
+    - `more`: a serialized ModelProto whose nodes and outputs are appended to the model's (see `sessions.more_outputs`).
+    - `shapes`: the names of the last outputs of `more`, which are shapes of observed values.
+    - `folder`: contains the external data of a model that is passed as bytes.
+    - `arena`: if False, freed memory returns to the system. With an arena, each run of a float16 model extends the
+      arena by a copy of its weights as float32. The results are equal with and without an arena.
+
+    Raises RefusedError.
     """
     import onnxruntime as rt
 
@@ -110,7 +123,8 @@ def load(
                 key = "session.model_external_initializers_file_folder_path"
                 options.add_session_config_entry(key, names.enter_context(utf8_name(folder.resolve())))
             if shapes:
-                # a Shape node then runs right behind what it reads, which is freed or reused as without it
+                # A Shape node then runs directly after the node that computes its operand. So memory is freed and
+                # reused as without it.
                 options.execution_order = rt.ExecutionOrder.PRIORITY_BASED
             if more:
                 source = names.enter_context(_extended(model, more))
@@ -124,6 +138,7 @@ def load(
 
 
 def _options(*, optimized: bool) -> rt.SessionOptions:
+    """Return session options for one thread and no log; without `optimized` also without prepacked weights."""
     import onnxruntime as rt
 
     options = rt.SessionOptions()
@@ -139,10 +154,10 @@ def _options(*, optimized: bool) -> rt.SessionOptions:
 
 @contextmanager
 def _extended(model: Path | bytes, more: bytes) -> Iterator[str | bytes]:
-    """Yield the model with more nodes and outputs, without reading it.
+    """Yield the model with the nodes and outputs of `more` appended, without parsing the model.
 
-    Protobuf merges concatenated messages, so a second ModelProto behind the file adds what it holds. The file is
-    copied to a temporary place, never written beside the model.
+    Protobuf merges concatenated messages, so a second ModelProto after the file's bytes adds its content to the model.
+    A file is first copied to a temporary folder; nothing is written beside the model.
     """
     if isinstance(model, bytes):
         yield model + more
@@ -156,7 +171,7 @@ def _extended(model: Path | bytes, more: bytes) -> Iterator[str | bytes]:
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """Collect onnxruntime's exceptions: they share no base."""
+    """Return all exception classes of onnxruntime, which have no common base class, and those for invalid arguments."""
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     own = [e for e in vars(state).values() if isinstance(e, type) and issubclass(e, Exception)]
@@ -164,6 +179,7 @@ def _errors() -> tuple[type[Exception], ...]:
 
 
 def _refused(error: Exception) -> RefusedError:
+    """Return onnxruntime's exception as a RefusedError, without the status, path and source location in the message."""
     text = str(error)
     missing = type(error).__name__ == "NotImplemented" or any(words in text for words in _LACKS)
     message = one_line(_PREAMBLE.sub("", text)) or type(error).__name__
@@ -171,6 +187,7 @@ def _refused(error: Exception) -> RefusedError:
 
 
 def _to_ort(value: object, kind: str) -> rt.OrtValue:
+    """Return an array as an OrtValue of the ONNX type `kind`. Raises RefusedError for int4 and uint4."""
     import numpy as np
     import onnxruntime as rt
 
@@ -184,7 +201,10 @@ def _to_ort(value: object, kind: str) -> rt.OrtValue:
 
 
 def _from_ort(value: Any) -> object:  # noqa: ANN401 - onnxruntime has no types
-    """Read an output; the types that numpy lacks are read by address, as bits."""
+    """Return an output as a numpy array. If numpy lacks the type, the bits are read from memory by address.
+
+    Raises RefusedError if the output is not a tensor.
+    """
     import ml_dtypes
     import numpy as np
 

@@ -1,10 +1,13 @@
-"""onnx's reference evaluator: slow, for the models that onnxruntime has no kernels for.
+"""Run ONNX models in onnx's reference evaluator: slow, for models that onnxruntime has no kernels for.
 
-It knows bfloat16 arithmetic. What it does not know, the `broadcast` and `axis` attributes of operator
-sets 1 to 6, is added here after the operator specification of those versions (Operators changelog,
-Add-1, Add-6, Gemm-1, PRelu-6): B's axes stand at `axis` of A, by default at its last axes. What it reads by a newer
-version is declared in the model: it takes Selu's constants of set 6 before set 6, counts the padding in a mean before
-set 7, and trains a BatchNormalization of sets 7 and 8.
+The evaluator computes in bfloat16, too. It does not support the attributes `broadcast` and `axis` of operator sets 1 to
+6, so this module adds them. B's axes are aligned at `axis` of A, by default at A's last axes. Source: the specification
+of those versions (Operators changelog, Add-1, Add-6, Gemm-1, PRelu-6).
+
+The evaluator also reads some old operators with the defaults of a newer version. So their old defaults are written into
+the model as attributes. Without these attributes, the evaluator computes wrong results for Selu before set 6 (the
+constants of set 6), for AveragePool before set 7 (a mean with the padding), and for BatchNormalization of sets 7 and 8
+(training mode).
 """
 
 from __future__ import annotations
@@ -53,18 +56,21 @@ _DEFAULTS: dict[str, tuple[range, dict[str, float]]] = {
     "AveragePool": (range(1, 7), {"count_include_pad": 0}),
     "BatchNormalization": (range(7, 9), {"is_test": 1}),
 }
-"""By operator the sets in which the evaluator takes another default, and what the specification says."""
+"""Operator -> the operator sets in which the evaluator uses a wrong default, and the defaults of the specification."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceSession:
-    """A model in onnx's reference evaluator, with the names of its outputs."""
+    """A model that is loaded in onnx's reference evaluator, with the names of its outputs."""
 
     evaluator: ReferenceEvaluator
     outputs: tuple[str, ...]
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
-        """Run once. Raises RefusedError with the evaluator's message."""
+        """Run the model once on `feeds` (by input name), and return the outputs.
+
+        Raises RefusedError with the evaluator's message.
+        """
         try:
             with np.errstate(all="ignore"):
                 if set(self.outputs) <= set(self.evaluator.output_names):
@@ -76,9 +82,10 @@ class ReferenceSession:
 
 
 def load(model: Path | ModelProto, *, expose: Sequence[str] = ()) -> ReferenceSession:
-    """Load a file, or a model with all its weights, and add the values `expose` as outputs. Raises RefusedError.
+    """Load a file, or a model with all its weights. The values `expose` become outputs after the model's own.
 
-    The given model may be changed. onnx reads the external data of a file, and refuses links.
+    A model that is passed as a message may be changed. The external data of a file is read by onnx, which refuses
+    links. Raises RefusedError.
     """
     from onnx import load as load_model
     from onnx.reference import ReferenceEvaluator
@@ -94,7 +101,10 @@ def load(model: Path | ModelProto, *, expose: Sequence[str] = ()) -> ReferenceSe
 
 
 def _declare_defaults(graph: GraphProto, opset: int) -> None:
-    """Declare the defaults of a graph's nodes, and of its bodies', that the evaluator would read otherwise."""
+    """Write old defaults into the nodes of a graph and of its bodies where the evaluator would use other ones.
+
+    `opset` is the operator set of the model. Nodes with more than one result are skipped.
+    """
     from onnx import helper
 
     for node in graph.node:
@@ -109,7 +119,10 @@ def _declare_defaults(graph: GraphProto, opset: int) -> None:
 
 
 def at_axis(a: Array, b: Array, axis: int | None) -> Array:
-    """Add to B the unit axes that put it at `axis` of A: [3,4] at axis 1 of [2,3,4,5] -> [3,4,1]."""
+    """Return B with unit axes appended so that B begins at `axis` of A: [3,4] at axis 1 of [2,3,4,5] -> [3,4,1].
+
+    With `axis` None, or for a scalar B, B is returned unchanged.
+    """
     if axis is None or b.ndim == 0:
         return b
     start = axis + a.ndim if axis < 0 else axis
@@ -117,7 +130,7 @@ def at_axis(a: Array, b: Array, axis: int | None) -> Array:
 
 
 def _legacy() -> list[type]:
-    """Make evaluator classes with the meaning of operator sets 1 to 6."""
+    """Return evaluator classes that implement the operators of sets 1 to 6."""
     from onnx.reference.op_run import OpRun
 
     def binary(name: str, function: Callable[..., Any]) -> type:
@@ -137,7 +150,7 @@ def _legacy() -> list[type]:
         return ((product + attributes.get("beta", 1.0) * c).astype(a.dtype),)
 
     def prelu(_: object, x: Array, slope: Array, **__: object) -> tuple[Array]:
-        # [C] under [N,C,H,W] -> [C,1,1]: the channels are axis 1
+        # A slope [C] under x[N,C,H,W] becomes [C,1,1], because the channels are axis 1.
         aligned = slope if slope.size == 1 else slope.reshape((-1,) + (1,) * (x.ndim - 2))
         return (np.where(x < 0, x * aligned, x).astype(x.dtype),)
 
@@ -146,5 +159,8 @@ def _legacy() -> list[type]:
 
 
 def _typed(result: Array, like: Array) -> Array:
-    """Keep the operand's type (numpy widens some quotients), and comparisons boolean."""
+    """Return the result in the operand's type, because numpy widens some quotients.
+
+    Booleans of comparisons stay booleans.
+    """
     return result if result.dtype == np.bool_ else result.astype(like.dtype)

@@ -1,7 +1,8 @@
-"""Call onnx's shape inference in a child process, which is kept for further calls.
+"""Run onnx's shape inference in a child process, which is reused for further calls.
 
-Its native code trusts the model: it asserts that no Slice reads a negative size, it reads operands that a node may
-lack, and it never ends on an Einsum equation with a digit. Such a file must not end the process of graphfix.
+onnx's native code trusts the model. It asserts that no Slice reads a negative size, reads operands that a node may
+lack, and never ends on an Einsum equation that contains a digit. A model with such a fault must not end or stop
+graphfix itself.
 """
 
 from __future__ import annotations
@@ -17,27 +18,27 @@ if TYPE_CHECKING:
     from graphfix.runtimes.pipes import AskedProcess
 
 SECONDS = 10.0
-"""How long the inference may take, and one second more for each `BYTES_A_SECOND` of the model."""
+"""The time limit of an inference, to which one second is added for every `BYTES_A_SECOND` bytes of the model."""
 BYTES_A_SECOND = 20_000
-"""A hundredth of what was measured on 2 slow cores."""
+"""The assumed speed of the inference: a hundredth of the speed that was measured on 2 slow cores."""
 TIMEOUT_STATUS = 1
-"""The exit status with which `faulthandler` ends the process when the time is over."""
+"""The exit status of the process when `faulthandler` ends it after the time limit."""
 
 
 class InferenceError(Exception):
-    """Why onnx's inference returns no shapes."""
+    """Raised with the reason if onnx's shape inference returns no model."""
 
     def __init__(self, message: str, *, aborted: bool = False) -> None:
         super().__init__(message)
         self.aborted = aborted
-        """Whether its process ended, or was stopped: nothing is known about the model then."""
+        """Whether the child process ended or was stopped. In that case the error is no statement about the model."""
 
 
 def infer_shapes(model: ModelProto, *, strict: bool = False, data_prop: bool = False) -> ModelProto:
-    """Return a copy of a model with the shapes that onnx infers; see onnx.shape_inference.infer_shapes.
+    """Return a copy of the model with the shapes that onnx infers; see onnx.shape_inference.infer_shapes.
 
-    `strict`: an error of a node is raised, where otherwise nothing is inferred of its results. `data_prop`: the
-    elements of small integer values are computed, too. Raises InferenceError.
+    `strict`: an error in a node raises InferenceError. Otherwise nothing is inferred for the results of that node.
+    `data_prop`: elements of small integer values are computed, too. Raises InferenceError.
     """
     content = model.SerializeToString()
     objects, answer = _KEPT.ask(content, SECONDS + len(content) // BYTES_A_SECOND, strict, data_prop)
@@ -48,12 +49,15 @@ def infer_shapes(model: ModelProto, *, strict: bool = False, data_prop: bool = F
 
 
 def start() -> None:
-    """Start the process that `infer_shapes` will ask, so that the caller does other work meanwhile."""
+    """Start the child process that `infer_shapes` uses, so that the caller can do other work meanwhile."""
     _KEPT.start()
 
 
 class _KeptProcess:
-    """The process: one for all questions, since its start takes longer than most answers. Threads take turns."""
+    """The child process for all inferences. It is kept because its start takes longer than most inferences.
+
+    Only one thread at a time can use it.
+    """
 
     def __init__(self) -> None:
         self._turn = threading.Lock()
@@ -61,11 +65,15 @@ class _KeptProcess:
         atexit.register(self._end)
 
     def start(self) -> None:
+        """Start the child process if it does not run."""
         with self._turn:
             self._running()
 
     def ask(self, model: bytes, seconds: float, *flags: bool) -> tuple[bool, bytes]:
-        """Return whether onnx objects, and its error's text or the model with shapes. Raises InferenceError."""
+        """Return (True, the text of onnx's error) or (False, the serialized model with shapes).
+
+        `seconds` is the time limit; `flags` are `strict` and `data_prop`. Raises InferenceError if the process ended.
+        """
         from graphfix.runtimes.pipes import GONE, cause
 
         with self._turn:
@@ -80,20 +88,22 @@ class _KeptProcess:
                 else:
                     why = f"onnx's inference aborts its process ({cause(status)})"
                 raise InferenceError(why, aborted=True) from None
-            except BaseException:  # an interrupt: the next caller must not read the answer to this question
+            except BaseException:  # After an interrupt, the next caller must not read the answer to this request.
                 process.kill()
                 self._end()
                 raise
             return answer
 
     def _running(self) -> AskedProcess:
+        """Return the child process; start it if there is none or it has ended."""
         from pathlib import Path
 
         import onnx
 
         from graphfix.runtimes.pipes import AskedProcess, script
 
-        # the system may end one that waits, and a fork is told so of the one that it did not start
+        # The system may end an idle process. A fork of this process learns in the same way that the child is not the
+        # fork's own.
         if self._process is not None and self._process.has_ended:
             self._end()
         if self._process is None:
@@ -102,6 +112,7 @@ class _KeptProcess:
         return self._process
 
     def _end(self) -> int:
+        """End the child process if there is one, and return its exit status (0 without a process)."""
         process, self._process = self._process, None
         return 0 if process is None else process.end()
 

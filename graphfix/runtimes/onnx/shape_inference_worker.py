@@ -1,13 +1,14 @@
-"""The process that `shape_inference` starts: it reads pickled questions and writes pickled answers.
+"""The child process of `shape_inference`: it reads pickled requests and writes pickled answers.
 
-A question is a serialized model, the seconds that the inference may take, and the flags `strict` and `data_prop`. An
-answer says whether onnx objects, and has the text of its error or the model with shapes.
+A request is a serialized model, the time limit in seconds, and the flags `strict` and `data_prop`. An answer is (True,
+the text of onnx's error) or (False, the serialized model with shapes).
 
-A watchdog thread of the interpreter ends the process with status 1 when the time is over. The thread is native code: it
-works on every system, while onnx's native code keeps the interpreter's lock, and after the process that asked is gone.
+A watchdog thread of the interpreter (`faulthandler`) ends the process with status 1 when the time is over. The thread
+is native code. So it works on every system, also while onnx's native code holds the interpreter lock, and also after
+the parent process has ended.
 
-It is run as a file, without the site's packages, and imports onnx's native module alone: that takes 0.05 seconds where
-the whole package takes 0.5. The argument is the folder of that module.
+This file is run as a script, without site packages, and imports only onnx's native module: that takes 0.05 seconds,
+while the whole package takes 0.5 seconds. The command-line argument is the folder of that module.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from types import ModuleType
 
 
 def main(folder: str) -> None:
-    """Answer on the standard output."""
+    """Answer requests from the standard input on the standard output, until the input ends."""
     package = ModuleType("onnx")
     package.__path__ = [folder]
     sys.modules["onnx"] = package
     from onnx.onnx_cpp2py_export import defs, shape_inference
 
-    # what native code prints must not get between the answers
+    # Text that native code prints must not appear between the answers, so it is redirected to the standard error.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    defs.has_schema("Relu")  # the first request registers all operators, which takes 0.02 seconds
+    defs.has_schema("Relu")  # The first use of a schema registers all operators, which takes 0.02 seconds.
     while True:
         try:
             model, seconds, strict, data_prop = pickle.load(sys.stdin.buffer)  # noqa: S301 - the parent writes them

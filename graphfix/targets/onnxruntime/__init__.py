@@ -1,14 +1,15 @@
-"""`compact`, but for what onnxruntime's fusions on a CPU match by shape: that stays as the pattern wants it.
+"""`compact`, except for operands whose shapes onnxruntime's fusions on a CPU compare: those keep their shapes.
 
     Div(x[2,3,8], sqrt2[]) ... Mul(.., half[])    a Gelu matches scalars: none becomes [1]
-    Add(MatMul(x, w), b[8])                       a Gemm takes its bias with one axis
+    Add(MatMul(x, w), b[8])                       the bias of a Gemm must have one axis
 
-The patterns are data (`graphfix/targets/onnxruntime/fusions.py`): Gelu and its kin, LayerNormalization,
-SkipLayerNormalization, Attention, Gemm. What is left for one of them is listed with its name.
+The patterns of the fusions are data (`graphfix/targets/onnxruntime/fusions.py`): Gelu and its variants,
+LayerNormalization, SkipLayerNormalization, Attention, Gemm. Each operand that is left unchanged for a fusion is
+reported with the fusion's name.
 
 ## What it costs
 
-Nothing is added. `docs/targets.md` has time, memory and the fusions that are won or lost on real models.
+Nothing is added. `docs/targets.md` lists time, memory and the fusions that are gained or lost on real models.
 """
 
 from __future__ import annotations

@@ -1,22 +1,25 @@
-"""Patterns of nodes that onnxruntime fuses on a CPU by the shapes of operands, with the versions in which it does.
+"""Patterns of nodes that onnxruntime fuses on a CPU if operands have certain shapes, with the versions that do.
 
-A pattern is a line a node. `Add(x, b)` are operands in that order, `Add(x | b)` in either. A name that a line makes is
-a link: whatever stands between the two nodes ends the fusion. Any other name is an operand from outside, followed by
-what the matcher asks of it (`:scalar`), what of it must not change (`!`), and the number that it must be (`{0.5}`).
-A link that is made as `n*` may be read by more nodes of the operator that reads it in the pattern.
+A pattern has one line for each node. In `Add(x, b)` the operands have this order, in `Add(x | b)` either order. A name
+that another line computes is a link: any node that is inserted between the two nodes prevents the fusion. Any other
+name is an operand from outside the pattern. After such a name, three parts may follow: the condition of onnxruntime's
+matcher (`:scalar`), a mark (`!`), and the number that the operand must contain (`{0.5}`). A mark states which part of
+the shape must not change. If a link is written `n*`, more nodes may read it, if their operator is one of the pattern's.
 
-    !  neither its rank nor its sizes: the matcher asks for the shape
-    ~  not its sizes: the matcher takes unit axes, and no constant of more elements
-    ^  not its sizes, and where a size of the result is free not its rank either: the matcher takes unit axes where
-       onnxruntime's own inference knows the rank beside it, which is often less than this program knows
+    !  neither the rank nor the sizes may change, because the matcher compares the shape
+    ~  the sizes may not change: the matcher accepts unit axes, but no constant of more elements
+    ^  the sizes may not change; the rank may not change either if a size of the result is free. The matcher accepts
+       unit axes only if onnxruntime's own inference knows the rank of the other operand, and it often knows less than
+       graphfix
 
 A version behind a mark, `~1.32`, is the first version of onnxruntime whose matcher compares that part. graphfix keeps
 an operand if any measured version compares its shape, because a fixed model may run in any of these versions.
 
-What is not marked may change, but not be stretched to the run-time shape of a link: that is another reader of it.
+An operand without a mark may change. It may not be stretched to the run-time shape of a link, because that adds another
+reader of the link.
 
-Each line was asked of the runtime: tests/targets/test_onnxruntime_fusions.py builds the patterns, changes one operand
-at a time, and compares what onnxruntime makes of them (docs/decisions.md has the list).
+Each line was measured: tests/targets/test_onnxruntime_fusions.py builds the patterns, changes one operand at a time,
+and compares the fusions that onnxruntime makes (docs/decisions.md has the list).
 """
 
 from __future__ import annotations
@@ -29,15 +32,18 @@ from graphfix.results.runtime_facts import EVERY, Versions, numbers
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """What is fused into one operator."""
+    """A pattern of nodes that onnxruntime fuses into one operator."""
 
     name: str
-    """Of the operator, or of onnxruntime's rule where no operator is left."""
+    """The name of the fused operator, or of onnxruntime's rule if the rule leaves no operator."""
     pattern: str
     beside: str = ""
-    """What must stand beside the pattern; its own operands are those of another fusion, that it is part of as well."""
+    """Lines that must match next to the pattern.
+
+    Operands of these lines belong to another fusion and are not protected here.
+    """
     until: int | None = None
-    """The last operator set of the model in which it is matched."""
+    """The last operator set of a model in which onnxruntime makes this fusion; None: no limit."""
     versions: Versions = EVERY
     """The versions of onnxruntime in which this fusion was observed."""
 
@@ -103,9 +109,9 @@ _CHANNELS = {
     "y = Mul(b:channels~, c)": Versions(since="1.30"),
     "y = Mul(c, b:number!)": EVERY,
 }
-"""The lines that are fused into a convolution `c`, with the versions that fuse them."""
+"""Line that onnxruntime fuses into a convolution `c` -> the versions that fuse it."""
 _FLOATS = {"float": EVERY, "float64": Versions(since="1.30")}
-"""The kinds of a product's first operand, with the versions that fuse the product and a scale."""
+"""Type of a product's first operand -> the versions that fuse the product with a scale."""
 _SCALES = ("y = Mul(t | s:one^)", "y = Div(t, s:one^)")
 
 
@@ -116,7 +122,7 @@ def _after(first: str, second: str, link: str) -> str:
 
 
 def _both(one: Versions, two: Versions) -> Versions:
-    """Return the versions in both ranges, neither of which has an end."""
+    """Return the versions that are in both ranges; both ranges must be without an end."""
     return max(one, two, key=lambda versions: numbers(versions.since))
 
 
@@ -148,7 +154,7 @@ _HEADS = """
 _ATTENTIONS = tuple(
     mask + _HEADS for mask in ("mc = Cast(m)\n ms = Sub(one:scalar!{1}, mc)", "ms = Sub(one:scalar!{1}, m)")
 )
-"""Of BERT, up to operator set 12."""
+"""The attention of BERT, which onnxruntime fuses up to operator set 12."""
 
 FUSIONS = (
     *(Fusion("Attention", attention, until=12) for attention in _ATTENTIONS),
@@ -194,9 +200,9 @@ FUSIONS = (
     Fusion("DivMulFusion", "d = Div(o:one~{1}, x)\n y = Mul(d | k)"),
     Fusion("NotWhereFusion", "n* = Not(c)\n y = Where(n, x, k)", versions=Versions(since="1.30")),
 )
-"""The longer ones stand first: the first that holds is named."""
+"""All patterns, longer patterns first, because the first fusion that a change prevents is reported."""
 RAREST = (
     "Softmax Erf Tanh Sqrt Sigmoid Gelu LayerNormalization DynamicQuantizeLinear MatMulInteger Not Conv Gemm MatMul Sub"
     " Div".split()
 )
-"""A pattern is looked for where the first of these operators stands that it has; the rarer they are, the sooner."""
+"""Operators from rare to frequent. The search for a pattern begins at the first of them that the pattern contains."""

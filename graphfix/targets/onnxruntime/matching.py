@@ -1,7 +1,7 @@
-"""Find the patterns of `fusions` in the view: which operands onnxruntime's fusions match by their shapes.
+"""Find the patterns of `fusions` in a graph, to know which operands' shapes onnxruntime's fusions compare.
 
-Each pattern is looked for at its rarest operator; producers and readers lead from there to its other lines, in an order
-that is worked out once. Patterns that begin alike are followed together, so that a graph is searched in one pass.
+The search for a pattern begins at its rarest operator. From there, producers and readers lead to the other lines, in an
+order that is computed once. Patterns with equal first steps share these steps, so a graph is searched in one pass.
 """
 
 from __future__ import annotations
@@ -15,24 +15,29 @@ from graphfix.results.records import dataclass
 from graphfix.targets.onnxruntime.patterns import Line, Operator, Outside, Pattern, Step, is_identity, met, patterns
 
 Change: TypeAlias = Literal["rank", "sizes"]
-"""What an edit changes of an operand's shape: unit axes come or go, or axes are stretched, or are no longer."""
+"""The part of an operand's shape that an edit changes: unit axes are added or removed, or axes are stretched or not."""
 FEW = 16
-"""A link is read by a few nodes; a value with more readers is none, and is not searched."""
+"""A link has at most this many readers. Values with more readers are not searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A node as a line of a pattern that was found."""
+    """A node that matches one line of a found pattern."""
 
     pattern: Pattern
     line: Line
     order: tuple[int, ...]
-    """Which operand of the node each of the line's is."""
+    """For each operand of the line, the index of the node's operand that matched it."""
     version: str | None
     """The version of onnxruntime whose fusions are meant; None: all measured versions."""
 
     def ends(self, node: Node, operand: int, change: Change, by: Collection[int]) -> bool:
-        """Whether the fusion ends: a link survives no node between its ends, and no reader of its run-time shape."""
+        """Return whether a change of an operand's shape prevents the fusion.
+
+        A new node on a link always prevents it, and so does a new reader of a link's run-time shape. Any other operand
+        prevents the fusion if its mark forbids the `change`. `operand` is the index of the changed operand. `by` are
+        the indices of the operands whose run-time shapes the new node reads.
+        """
         for outside, index in zip(self.line.operands, self.order, strict=True):
             link = outside.name in self.pattern.links
             kept = link or (self._asks(outside) and _is_kept(outside, change, node))
@@ -47,21 +52,21 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Fusions:
-    """The fusions that a node is part of."""
+    """The fusions that one node is part of."""
 
     places: Sequence[Place]
 
     def fused(self, node: Node, operand: int, change: Change, by: Collection[int] = ()) -> str | None:
-        """Return the name of the fusion that such a change of an operand's shape ends, None where there is none.
+        """Return the name of the first fusion that a change of an operand's shape prevents, or None without one.
 
-        `by` are the operands of the node whose shapes the changed operand would get when the model runs.
+        `by` are the indices of the node's operands whose run-time shapes the changed operand would be stretched to.
         """
         return next((place.pattern.name for place in self.places if place.ends(node, operand, change, by)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The nodes and values that a pattern was matched with so far, by line and by name."""
+    """A partly matched pattern: the matched nodes and their orders of operands by line, and the values by name."""
 
     nodes: Mapping[int, Node]
     values: Mapping[str, Value]
@@ -69,7 +74,7 @@ class Match:
 
 
 def find(graph: Graph, version: str | None = None) -> Mapping[int, Fusions]:
-    """Return by index of a node the fusions that the node is part of, for the nodes of `graph` but not of its bodies.
+    """Return node index -> fusions that the node is part of, for the nodes of `graph` but not of its bodies.
 
     `version` is a version of onnxruntime; with None, the fusions of all measured versions are returned.
     """
@@ -87,6 +92,7 @@ def find(graph: Graph, version: str | None = None) -> Mapping[int, Fusions]:
 
 
 def _is_kept(operand: Outside, change: Change, node: Node) -> bool:
+    """Return whether the mark of an operand forbids the change of its shape."""
     if operand.mark == "^" and change == "rank":
         return any(result is not None and not result.shape.static for result in node.results)
     return operand.mark == "!" or (bool(operand.mark) and change == "sizes")
@@ -96,7 +102,7 @@ def _is_kept(operand: Outside, change: Change, node: Node) -> bool:
 
 
 def _fitting(node: Node) -> Sequence[Pattern]:
-    """Return the patterns that are looked for at the node, by the operators before and behind it."""
+    """Return the patterns whose search begins at the node and whose neighbouring operators are beside the node, too."""
     before = (_source(operand).producer for operand in node.operands if operand is not None)
     behind = (reader for result in node.results if result is not None for reader in _readers(result))
     return _around(
@@ -108,11 +114,16 @@ def _fitting(node: Node) -> Sequence[Pattern]:
 
 @cache
 def _around(operator: Operator, before: frozenset[Operator], behind: frozenset[Operator]) -> Sequence[Pattern]:
+    """Return the patterns whose search begins at `operator` and needs only the operators `before` and `behind` it."""
     return [each for each in patterns()[operator] if each.before <= before and each.behind <= behind]
 
 
 def _matches(pattern: Pattern, node: Node, matches_by_node: dict[int, list[Match]]) -> Iterator[Match]:
-    """Yield the ways in which the pattern stands around the node; `matches_by_node` are those of the beginnings of patterns."""
+    """Yield the matches of the pattern that begin at the node.
+
+    `matches_by_node` caches the partial matches by the number of the steps that lead to them, because patterns share
+    first steps.
+    """
     if pattern.until is not None and node.version > pattern.until:
         return
     matches = [Match({}, {}, {})]
@@ -126,7 +137,7 @@ def _matches(pattern: Pattern, node: Node, matches_by_node: dict[int, list[Match
 
 
 def _further(step: Step, start: Node, match: Match) -> Iterator[Match]:
-    """Yield the match with one node more, for each that may be it and each order of its operands."""
+    """Yield `match` extended by one node: for each candidate of the step, and each order of its operands."""
     for node in _candidates(step, start, match):
         if (node.domain, node.op) == step.line.operator and node not in match.nodes.values():
             for order in step.line.orders:
@@ -136,6 +147,7 @@ def _further(step: Step, start: Node, match: Match) -> Iterator[Match]:
 
 
 def _candidates(step: Step, start: Node, match: Match) -> Sequence[Node]:
+    """Return nodes that may match the step's line: the start node, or the producer or readers of a matched value."""
     if step.by is None:
         return (start,)
     value = match.values[step.by]
@@ -146,7 +158,7 @@ def _candidates(step: Step, start: Node, match: Match) -> Sequence[Node]:
 
 
 def _bound(line: Line, order: tuple[int, ...], node: Node, match: Match) -> dict[str, Value] | None:
-    """Return the values by name where the node's operands and results are those of the line."""
+    """Return the matched values by name if the node's operands and results fit the line; None if they do not."""
     values = dict(match.values)
     for operand, index in zip(line.operands, order, strict=True):
         given = node.operands[index] if index < len(node.operands) else None
@@ -160,7 +172,10 @@ def _bound(line: Line, order: tuple[int, ...], node: Node, match: Match) -> dict
 
 
 def _is_closed(pattern: Pattern, match: Match) -> bool:
-    """Whether nothing outside reads what the fusion would no longer make."""
+    """Return whether no node outside the match reads a value that the fusion would remove.
+
+    More readers are only permitted for a link that is `shared`, and only if the pattern contains their operator.
+    """
     inside = match.nodes.values()
     for name, at in pattern.links.items():
         value = match.values[name]
@@ -173,7 +188,7 @@ def _is_closed(pattern: Pattern, match: Match) -> bool:
 
 
 def _source(value: Value) -> Value:
-    """The value without what onnxruntime takes away first."""
+    """Return the value behind the nodes that onnxruntime removes first, such as Identity."""
     producer = value.producer
     while producer is not None and is_identity(producer):
         value = producer.operand(0)
@@ -182,7 +197,10 @@ def _source(value: Value) -> Value:
 
 
 def _readers(value: Value) -> Iterator[Node]:
-    """Yield who reads a link; more than a few readers are none."""
+    """Yield the nodes that read a value, behind nodes that onnxruntime removes first.
+
+    Yields nothing for a value with more than `FEW` readers.
+    """
     if len(value.places) > FEW:
         return
     for node in {id(node): node for node, _ in value.reads}.values():

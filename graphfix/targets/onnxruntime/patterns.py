@@ -1,4 +1,4 @@
-"""The patterns of `fusions` as records: lines, the order in which they are found, and the conditions of each line."""
+"""The patterns of `fusions` as records: lines, the order of the search, and the conditions on operands."""
 
 from __future__ import annotations
 
@@ -15,24 +15,27 @@ from graphfix.shapes.shape import same_shape
 from graphfix.targets.onnxruntime.fusions import FUSIONS, RAREST, Fusion
 
 Operator: TypeAlias = tuple[str, str]
-"""(domain, operator)."""
+"""An operator as (domain, name), such as ("", "Add")."""
 Mark: TypeAlias = Literal["", "!", "~", "^"]
-"""What must not change, as `targets.onnxruntime.fusions` says it."""
+"""The part of a shape that must not change; `targets.onnxruntime.fusions` explains the marks."""
 CLOSE = 1e-3
-"""How far a number may be from the pattern's, in proportion: in half precision too it is the same number."""
+"""The largest relative difference from the pattern's number, so that the number matches in half precision, too."""
 SEQUENCE, IMAGE = 3, 3
-"""The axes of [batch, sequence, hidden], and the fewest of [batch, channels, .. pixels]."""
+"""The number of axes of [batch, sequence, hidden], and the smallest number of axes of [batch, channels, .. pixels]."""
 DEEP = 8
-"""How many nodes a constant may be computed by."""
+"""The largest number of nodes that are followed to find out whether a value is computed from constants."""
 NO_OPS = {"Add": (0,), "Sub": (0,), "Mul": (1,), "Div": (1,)}
-"""By operator: the scalar beside which onnxruntime takes it out (0.0 beside -0.0 too)."""
+"""Operator -> the scalar operand with which onnxruntime removes the operator (0.0 also for -0.0)."""
 LINE = re.compile(r"\s*(?P<results>[\w, ]+)(?P<shared>\*?) = (?P<op>[\w.]+)\((?P<operands>.*)\)")
 OPERAND = re.compile(r"(?P<name>\w+)(?::(?P<kind>\w+))?(?P<mark>[!~^]?)(?P<since>[\d.]*)(?:\{(?P<number>.*)\})?")
 
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What a pattern asks of an operand, all of it where no line makes it."""
+    """The conditions of a pattern on one operand.
+
+    Only an operand that no line of the pattern computes has conditions.
+    """
 
     name: str
     kind: str | None
@@ -49,52 +52,52 @@ class Line:
     operator: Operator
     operands: tuple[Outside, ...]
     orders: tuple[tuple[int, ...], ...]
-    """Which operand of the node each of the pattern's is: one order, or two."""
+    """One or two orders of operands: for each operand of the line, the index of the node's operand."""
     results: tuple[str, ...]
     shared: bool
-    """Whether more nodes may read the result, of an operator that reads it."""
+    """Whether nodes outside the pattern may read the result, if their operator is one of the pattern's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How the next line is found: as what makes a value that is known, or as what reads it."""
+    """How the search finds the next line: it is the producer, or a reader, of a value that is already matched."""
 
     at: int
     line: Line
     by: str | None
-    """None for the first, which is given."""
+    """The name of the matched value that leads to this line; None for the line at which the search begins."""
     is_reader: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A fusion, read."""
+    """A fusion whose lines are parsed, with the order of its search."""
 
     name: str
     until: int | None
-    """The last operator set that it is matched in."""
+    """The last operator set in which the pattern is matched; None: no limit."""
     versions: Versions
-    """The versions of onnxruntime that fuse it."""
+    """The versions of onnxruntime that fuse the pattern."""
     lines: tuple[Line, ...]
     own: tuple[int, ...]
-    """The lines whose operands it is asked for."""
+    """The indices of the lines whose operands the fusion protects: all lines but those of `Fusion.beside`."""
     links: Mapping[str, int]
-    """By the name of what a line makes and another reads: the line."""
+    """Name that one line computes and another line reads -> index of the line that computes it."""
     steps: tuple[Step, ...]
     beginnings: tuple[int, ...]
-    """By step: a number of the steps up to it, the same for every pattern that begins with them."""
+    """For each step, a number of all steps up to it. Patterns that begin with equal steps have equal numbers."""
     operators: frozenset[Operator]
     before: frozenset[Operator]
-    """The operators that make what the first line reads."""
+    """The operators whose results the first searched line reads."""
     behind: frozenset[Operator]
-    """The operators that read what the first line makes."""
+    """The operators that read the results of the first searched line."""
 
 
-# --- what is asked of an operand from outside -------------------------------------------------------------------------
+# --- conditions on an operand from outside the pattern ----------------------------------------------------------------
 
 
 def met(operand: Outside, value: Value, node: Node) -> bool:
-    """Whether a value that a node reads is what a pattern asks of an operand."""
+    """Return whether a value that the node reads fulfils the pattern's conditions on an operand."""
     if operand.kind is not None and not KINDS[operand.kind](value, node):
         return False
     if operand.number is None:
@@ -105,11 +108,15 @@ def met(operand: Outside, value: Value, node: Node) -> bool:
 
 
 def _rank(value: Value) -> int | None:
+    """Return the rank of a value, or None if it is not known."""
     return value.shape.rank if value.shape.ranked else None
 
 
 def _is_constant(value: Value, _: Node | None = None, depth: int = DEEP) -> bool:
-    """A constant of the file, or what nodes make of such: onnxruntime folds them first."""
+    """Return whether a value is a constant of the file, or nodes compute it from constants only.
+
+    onnxruntime replaces such nodes by constants before it fuses. `depth` limits how many nodes are followed.
+    """
     producer = value.producer
     if value.kind == "constant" or producer is None:
         return value.kind == "constant"
@@ -118,11 +125,12 @@ def _is_constant(value: Value, _: Node | None = None, depth: int = DEEP) -> bool
 
 
 def _beside(value: Value, node: Node) -> Value | None:
+    """Return the first operand of the node that is another value, or None."""
     return next((each for each in node.operands if each is not None and each is not value), None)
 
 
 def _is_one(value: Value, node: Node) -> bool:
-    """One element, which adds no axis to the result."""
+    """Return whether a value is a constant of one element that adds no axis to the result."""
     if not value.shape.ranked or not _is_constant(value) or any(size != 1 for size in value.shape.dims):
         return False
     other = _beside(value, node)
@@ -131,16 +139,20 @@ def _is_one(value: Value, node: Node) -> bool:
 
 
 def _is_made(value: Value, node: Node) -> bool:
-    """Made by a node, and the result is none of the graph's: what does nothing goes only then."""
+    """Return whether a node computes the value, and no result of `node` is an output of the graph.
+
+    onnxruntime removes an operation without effect only under these conditions.
+    """
     return value.producer is not None and not any(result in node.graph.outputs for result in node.results)
 
 
 def _is_scalar(value: Value, _: Node) -> bool:
+    """Return whether a value is a constant of shape [] or [1]."""
     return value.shape.ranked and value.shape.dims in ((), (1,)) and _is_constant(value)
 
 
 def _is_last(value: Value, node: Node) -> bool:
-    """[H] beside [.., H]."""
+    """Return whether a value is [H] beside another operand [.., H]."""
     other = _beside(value, node)
     if other is None or _rank(value) != 1 or not _rank(other):
         return False
@@ -148,7 +160,7 @@ def _is_last(value: Value, node: Node) -> bool:
 
 
 def _is_whole(value: Value, node: Node) -> bool:
-    """The shape of the result, of three axes, the last of a known size."""
+    """Return whether a value has the shape of the result: three axes, the last of them a number."""
     result = node.results[0]
     if result is None or _rank(value) != SEQUENCE or not same_shape(value.shape, result.shape):
         return False
@@ -156,7 +168,7 @@ def _is_whole(value: Value, node: Node) -> bool:
 
 
 def _is_channels(value: Value, node: Node) -> bool:
-    """[C,1,1] or [1,C,1,1] beside [N,C,H,W]."""
+    """Return whether a value is a constant [C,1,1] or [1,C,1,1] beside [N,C,H,W]."""
     result = node.results[0]
     rank = None if result is None else _rank(result)
     if not value.shape.static or not _is_constant(value) or result is None or not rank or rank < IMAGE:
@@ -170,12 +182,12 @@ def _is_channels(value: Value, node: Node) -> bool:
 
 
 def _is_columns(value: Value, node: Node) -> bool:
-    """[N] beside [..,N], of a type that onnxruntime's Gemm takes."""
+    """Return whether a value is [N] beside another operand [..,N], and has a type that onnxruntime's Gemm supports."""
     return value.dtype in ("float32", "float16", "bfloat16") and _is_last(value, node)
 
 
 def _is_row(value: Value, node: Node) -> bool:
-    """[N] or [1,N] beside [M,N]."""
+    """Return whether a value has one or two axes (C of a Gemm), and a type that onnxruntime's Gemm supports."""
     return value.dtype in ("float32", "float16", "bfloat16") and _rank(value) in (1, 2) and bool(node.results)
 
 
@@ -199,7 +211,10 @@ KINDS: Mapping[str, Callable[[Value, Node], bool]] = {
 
 
 def is_identity(node: Node) -> bool:
-    """Whether onnxruntime takes the node away first: Identity, Dropout, a Cast to the same type, adding 0."""
+    """Return whether onnxruntime removes the node first: Identity, Dropout, a Cast to the same type, adding 0.
+
+    The same applies to subtracting 0, and to multiplying or dividing by 1.
+    """
     first = node.operands[0] if node.operands else None
     if node.domain or first is None or not node.results:
         return False
@@ -213,12 +228,12 @@ def is_identity(node: Node) -> bool:
     return node.op in ("Identity", "Dropout")
 
 
-# --- reading the patterns ---------------------------------------------------------------------------------------------
+# --- parsing of the patterns ------------------------------------------------------------------------------------------
 
 
 @cache
 def patterns() -> Mapping[Operator, Sequence[Pattern]]:
-    """Return the patterns by the operator that they are looked for at."""
+    """Return operator -> the patterns whose search begins at that operator."""
     found: dict[Operator, list[Pattern]] = {}
     numbers: dict[tuple[Step, ...], int] = {}
     for fusion in FUSIONS:
@@ -228,6 +243,12 @@ def patterns() -> Mapping[Operator, Sequence[Pattern]]:
 
 
 def _pattern(fusion: Fusion, numbers: dict[tuple[Step, ...], int]) -> Pattern:
+    """Return a fusion as a parsed pattern.
+
+    `numbers` assigns a number to each sequence of first steps, shared by all patterns.
+
+    Raises ValueError if a pattern has a condition on an operand that one of its lines computes.
+    """
     beside, own = _lines(fusion.beside), _lines(fusion.pattern)
     lines = beside + own
     read = {operand.name for line in lines for operand in line.operands}
@@ -256,7 +277,11 @@ def _pattern(fusion: Fusion, numbers: dict[tuple[Step, ...], int]) -> Pattern:
 
 
 def _steps(lines: Sequence[Line], links: Mapping[str, int]) -> Sequence[Step]:
-    """Return the lines from the rarest on, each with a value that leads to it: of the lines that are next the first."""
+    """Return the lines in the order of the search, which begins at the rarest operator.
+
+    Each step contains an already matched value that leads to its line. If several lines are next, the first line is
+    chosen.
+    """
     rarity = [RAREST.index(line.operator[1]) if line.operator[1] in RAREST else len(RAREST) for line in lines]
     first = rarity.index(min(rarity))
     steps = [Step(first, lines[first], None, is_reader=False)]
@@ -281,10 +306,12 @@ def _steps(lines: Sequence[Line], links: Mapping[str, int]) -> Sequence[Step]:
 
 
 def _lines(pattern: str) -> tuple[Line, ...]:
+    """Return the parsed lines of a pattern."""
     return tuple(_line(text) for text in pattern.splitlines() if text.strip())
 
 
 def _line(text: str) -> Line:
+    """Return one parsed line of a pattern. Raises ValueError if it can't be parsed."""
     parts = LINE.fullmatch(text)
     if parts is None:
         raise ValueError(f"{text!r} is no line of a pattern")
@@ -297,6 +324,7 @@ def _line(text: str) -> Line:
 
 
 def _operand(text: str) -> Outside:
+    """Return one parsed operand of a line. Raises ValueError if it can't be parsed."""
     parts = OPERAND.fullmatch(text)
     if parts is None:
         raise ValueError(f"{text!r} is no operand of a pattern")

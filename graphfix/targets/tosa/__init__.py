@@ -1,16 +1,17 @@
-"""The form that the converters to TOSA read: operands of one rank, all inputs bound, operators that convert rightly.
+"""For converters to TOSA: operands of one rank, inputs bound to numbers, operators that convert correctly.
 
     Add(x[2,3,4], b[4])                    ->  Add(x[2,3,4], b[1,1,4])
     PRELU(x[1,8,8,4], alpha[4])            ->  PRELU(x[1,8,8,4], alpha[1,1,4])
     BATCH_MATMUL(x[2,3,4], y[4,5])         ->  BATCH_MATMUL(x[2,3,4], TILE(y[1,4,5], [2,1,1]))
 
-An operator that a converter refuses, or converts into something else, is replaced by others.
-`graphfix check --target tosa` names what no rewrite can change, before any converter is asked. `graphfix tosa`
-rewrites, verifies, converts, validates and runs.
+An operator that a converter refuses or converts wrongly is replaced by other operators. `graphfix check --target tosa`
+reports the operators that no rewrite can replace, before any converter runs. `graphfix tosa` rewrites, verifies,
+converts, validates and runs.
 
 ## What it costs
 
-Nothing that a converter would not have done, but where a rewrite's page says so (`graphfix explain RULE`).
+A converter would do the same work, so there is no extra cost unless the page of a rewrite mentions it (`graphfix
+explain RULE`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What TOSA 1.0 at level 8k can't take whatever the format of the model; `onnx` and `tflite` have the rest.
+"""Reasons and limits of TOSA 1.0 at level 8k for both formats; `onnx` and `tflite` contain those of one format.
 
-Each line is what the converters and the reference model were seen to do (docs/decisions.md): some refuse with the name
-of another operator, some end the process, and some convert without a word and compute something else.
+Each entry was observed in the converters and the reference model (docs/decisions.md). Some nodes are refused with the
+name of another operator, some end the process, and some convert without a message and compute another result.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KEPT_CUSTOM = "it is a custom operator: TOSA keeps it as tosa.custom, and only i
 UINT8 = "TOSA's profiles have no uint8"
 CAST_OF_INT4 = "the converter casts its int4 weights to floats, a cast that TOSA does not have"
 PASSED = frozenset({CONDITION, NEGATIVE_BASE, KEPT_CUSTOM, UINT8, CAST_OF_INT4})
-"""What converts, or may: it is named, and a conversion is tried."""
+"""Reasons after which the model may still convert. They are reported, and a conversion is tried."""
 NEVER_NEGATIVE = frozenset(
     "Abs Sqrt Exp Relu Sigmoid Softmax Softplus ABS SQRT EXP RELU RELU6 LOGISTIC SOFTMAX SQUARE SQUARED_DIFFERENCE"
     " RSQRT ReduceL2 ReduceSumSquare".split()
@@ -34,16 +34,16 @@ TYPES = {
 }
 NARROW = frozenset({"int8", "int16"})
 UNSIGNED = frozenset({"uint16", "uint32", "uint64"})
-"""Element types that TOSA's profiles lack; torch-mlir takes their numbers for signed ones."""
+"""Element types that TOSA's profiles lack. torch-mlir reads their numbers as signed numbers."""
 INT32 = (-(2**31), 2**31 - 1)
-"""What int32 holds."""
+"""The smallest and the largest number of int32."""
 CUSTOM = frozenset({"tflite.custom"})
 ELEMENT_WISE = frozenset({"multidirectional", "unidirectional"})
 STANDARD = frozenset({"", TFLITE})
 
 
 def never_negative(value: Value) -> bool:
-    """Whether each element is provably 0 or more: a constant's, or the result of an operator that makes no other."""
+    """Return whether each element is provably 0 or more: in a constant, or as the result of an operator like Abs."""
     if value.kind == "constant":
         numbers = value.literal
         return numbers is not None and all(isinstance(n, (int, float)) and n >= 0 for n in numbers)
@@ -51,5 +51,5 @@ def never_negative(value: Value) -> bool:
 
 
 def power(node: Node) -> str | None:
-    """Return why this power can't be converted, or None."""
+    """Return why this power can't be converted correctly (its base may be negative), or None."""
     return None if never_negative(node.operand(0)) else NEGATIVE_BASE

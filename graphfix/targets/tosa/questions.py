@@ -1,4 +1,4 @@
-"""What TOSA, or a converter to it, can't take of a node; `onnx` and `tflite` are asked about the node's operator."""
+"""Check whether a node can be converted to TOSA; `onnx` and `tflite` contain the checks of the node's operator."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from graphfix.targets.tosa import either_format as tosa
 
 
 def unconvertible(node: Node) -> Leave | None:
-    """Return a node that stays, with the first reason against its conversion; None if there is none.
+    """Return the finding for a node that will not convert, with the first reason; None if there is no reason.
 
-    It blocks the model if no converter makes anything right of it, and does not if a conversion may succeed.
+    The finding blocks the model if no converter makes a correct result. It does not block if a conversion may succeed.
     """
     values = [value for value in (*node.operands, *node.results) if value is not None]
     reason = _form(node) or _owner(node) or _scales(node) or _type(node, values)
@@ -23,7 +23,7 @@ def unconvertible(node: Node) -> Leave | None:
 
 
 def _owner(node: Node) -> str | None:
-    """An operator that is none of the format's own."""
+    """Return why an operator that its format does not define can't be converted, or None for the format's operators."""
     if node.domain in tosa.CUSTOM:
         return tosa.KEPT_CUSTOM
     if node.domain not in tosa.STANDARD:
@@ -32,7 +32,7 @@ def _owner(node: Node) -> str | None:
 
 
 def _scales(node: Node) -> str | None:
-    """An element-wise operator on a value with one scale for each index of an axis."""
+    """Return why an element-wise operator can't be converted (an operand has several scales along an axis), or None."""
     if node.row is None or node.row.style not in tosa.ELEMENT_WISE:
         return None
     value = next((value for value in node.operands if value is not None and value.scales > 1), None)
@@ -42,7 +42,7 @@ def _scales(node: Node) -> str | None:
 
 
 def _form(node: Node) -> str | None:
-    """Return why the node's operator can't be converted; the tables of one format alone are imported."""
+    """Return why the node's operator can't be converted, or None. Only the tables of the node's format are imported."""
     if node.domain == TFLITE:
         from graphfix.targets.tosa import tflite
 
@@ -53,9 +53,10 @@ def _form(node: Node) -> str | None:
 
 
 def _type(node: Node, values: list[Value]) -> str | None:
-    """The first type that TOSA lacks; the constants that say a shape or an axis are int64 in many models.
+    """Return why the first value whose type TOSA lacks can't be converted, or None.
 
-    In a body nothing is said of types: the node that holds it is named already.
+    Constants of int64 are accepted, because they are shapes or axes in many models. In a body the result is always
+    None, because the node that contains the body is reported already.
     """
     if node.graph.path != "main":
         return None
@@ -63,7 +64,7 @@ def _type(node: Node, values: list[Value]) -> str | None:
 
 
 def _lacking(value: Value) -> str | None:
-    """Why TOSA can't hold a value of its type; int64 becomes int32 where every number of it fits."""
+    """Return why TOSA has no type for the value, or None. An int64 becomes int32 if all of its elements fit."""
     if value.dtype != "int64":
         return tosa.TYPES.get(value.dtype)
     if value.kind in ("input", "overridable"):
@@ -73,9 +74,10 @@ def _lacking(value: Value) -> str | None:
     low, high = value.bounds or (0, 0)
     if value.bounds is not None and tosa.INT32[0] <= low and high <= tosa.INT32[1]:
         return None
-    return None if value.kind == "constant" else tosa.TYPES["int64"]  # it steers: a shape, an axis, an index
+    # An int64 constant is a shape, an axis or an index, which the converter reads.
+    return None if value.kind == "constant" else tosa.TYPES["int64"]
 
 
 def leaves_int64(sites: Iterable[Site]) -> bool:
-    """Whether a finding says that a whole number may be too large for int32."""
+    """Return whether a finding states that an integer may be too large for int32."""
     return any(site.reason == tosa.TYPES["int64"] for site in sites)

@@ -1,6 +1,6 @@
-"""What tosa-converter-for-tflite can't convert, or converts wrongly: tables, and questions about nodes.
+"""TFLite operators that tosa-converter-for-tflite can't convert, or converts wrongly: tables, and checks of nodes.
 
-docs/tosa-values-tflite.md has the source of each line: every operator, its types, and the models that were tried.
+docs/tosa-values-tflite.md has the source of each entry: every operator, its types, and the models that were tried.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from graphfix.targets.tosa.either_format import (
 
 STATE = "it keeps a state, and the converter writes variables that no TOSA tool reads"
 STABLEHLO = "STABLEHLO_"
-"""The prefix of StableHLO's operators. None of the 32 operators that were tried converts."""
+"""The prefix of StableHLO's operators. 32 of these operators were tried, and not one converts."""
 LEFT_OUT = "the converter leaves the operators of StableHLO as they are"
 UNSUPPORTED: dict[str, str] = {
     **dict.fromkeys(
@@ -48,14 +48,14 @@ UNSUPPORTED: dict[str, str] = {
     "DENSIFY": "what it unpacks is not known before the model runs",
 }
 DEPENDENCIES = "model_control_dependencies"
-"""The entry that orders operators. It is redundant in a model without state, where the operands order them."""
+"""The metadata entry that orders operators. It is redundant in a model without state, where the operands order them."""
 METADATA: Mapping[str, str] = MappingProxyType(
     {
         "keep_stablehlo_constant": "with it the converter leaves every constant as stablehlo.constant",
         DEPENDENCIES: "the converter reads its edges as tfl.control_node, and refuses the model",
     }
 )
-"""Metadata entry -> what the converter does if a file has the entry, whatever its content is."""
+"""Metadata entry -> the effect on the converter if a file has the entry, whatever its content is."""
 COMPARISONS = frozenset("LESS LESS_EQUAL GREATER GREATER_EQUAL EQUAL NOT_EQUAL".split())
 BY_TYPE: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -69,18 +69,21 @@ BY_TYPE: Mapping[str, frozenset[str]] = MappingProxyType(
         **dict.fromkeys(("GATHER", "GATHER_ND"), frozenset({"bool"})),
     }
 )
-"""Operator -> the types of its operand 0 that the converter has no form for, or one that TOSA 1.0 has not."""
+"""Operator -> types of its first operand for which the converter has no form, or a form that TOSA 1.0 lacks."""
 WRONG_BY_TYPE: Mapping[str, frozenset[str]] = MappingProxyType({"NEG": NARROW, "SUM": frozenset({"int16"})})
-"""The same of those that it gets wrong: it negates what int8 numbers stand for, and shifts int16 out of 32 bits."""
+"""Operator -> types of its first operand for which the converter computes a wrong result.
+
+For NEG it negates the numbers that the integers represent, and for SUM it shifts int16 out of 32 bits.
+"""
 INT8 = (-128, 127)
 FAR = 2.0**31
-"""Steps beyond which the converter's table wraps."""
+"""An EXP result of at least this many quantization steps wraps in the converter's table."""
 INT16_SPAN, TABLE_ENDS = 2**16 - 1, 10
-"""Where the converter's table for a SOFTMAX of int16 ends."""
+"""The number of steps in int16, and the largest distance of operands in the converter's table for SOFTMAX."""
 
 
 def form(node: Node) -> str | None:
-    """Why the node stays as it is and will not convert, or will be wrong; None if nothing is known against it."""
+    """Return why the node will not convert, or will be converted wrongly; None if nothing is known against it."""
     if node.op.startswith(STABLEHLO):
         return LEFT_OUT
     ask = _ASK.get(node.op)
@@ -88,7 +91,7 @@ def form(node: Node) -> str | None:
 
 
 def _by_type(node: Node) -> str | None:
-    """A type that the operator is not converted for, or not rightly."""
+    """Return why the operator can't be converted, or not correctly, for the types of its values; None if it can."""
     values = [value for value in (*node.operands, *node.results) if value is not None]
     unsigned = next((value.dtype for value in values if value.dtype in UNSIGNED), None)
     if unsigned is not None:
@@ -103,6 +106,7 @@ def _by_type(node: Node) -> str | None:
 
 
 def _softmax(node: Node) -> str | None:
+    """Return why a SOFTMAX can't be converted correctly, or None."""
     result = node.results[0]
     if result is not None and result.dtype != node.operand(0).dtype:
         return f"it makes {result.dtype} of {node.operand(0).dtype}, and the converter wants one type"
@@ -115,18 +119,22 @@ def _softmax(node: Node) -> str | None:
 
 
 def _product(node: Node) -> str | None:
-    """The operands and the result of a BATCH_MATMUL have one type."""
+    """Return why a BATCH_MATMUL can't be converted (its operands and result have different types), or None."""
     values = (*node.operands, *node.results)
     types = dict.fromkeys(value.dtype for value in values if value is not None)
     return f"the converter takes one type, not {' and '.join(types)}" if len(types) > 1 else None
 
 
 def _slice(node: Node) -> str | None:
-    """A SLICE is cut at places that are known."""
+    """Return why a SLICE can't be converted (its begin is not known before the run), or None."""
     return None if node.operand(1).elements is not None else "where it begins is known only at run time"
 
 
 def _strided_slice(node: Node) -> str | None:
+    """Return why a STRIDED_SLICE can't be converted, or None.
+
+    Its bounds and steps must be known before the run. A begin before the first element and negative steps are refused.
+    """
     places = [node.operand(at).elements for at in (1, 2, 3)]
     if None in places:
         return "where it begins and ends is known only at run time"
@@ -140,7 +148,10 @@ def _strided_slice(node: Node) -> str | None:
 
 
 def _scatter(node: Node) -> str | None:
-    """A SCATTER_ND is converted where its indices are known, and all different."""
+    """Return why a SCATTER_ND can't be converted, or None.
+
+    Its indices must be known before the run, and all different.
+    """
     indices, places = node.operand(0), node.operand(0).elements
     axes = indices.shape.axes or ()
     if places is None or not axes:
@@ -151,13 +162,17 @@ def _scatter(node: Node) -> str | None:
 
 
 def _nearest(node: Node) -> str | None:
+    """Return why a RESIZE_NEAREST_NEIGHBOR converts wrongly, or None: it needs half_pixel_centers or align_corners."""
     if node.attributes.get("half_pixel_centers") or node.attributes.get("align_corners"):
         return None
     return f"its coordinates are neither of centers nor of corners: {WRONG}"
 
 
 def _exponential(node: Node) -> str | None:
-    """EXP of int8 is a table: what is too large for it wraps."""
+    """Return why an EXP of int8 converts wrongly, or None.
+
+    The converter computes it by a table. A result that is too large for the table wraps.
+    """
     data, result = node.operand(0), node.results[0]
     if data.dtype != "int8" or result is None or data.quantization is None or result.quantization is None:
         return None
@@ -178,4 +193,4 @@ _ASK: Mapping[str, Callable[[Node], str | None]] = MappingProxyType(
         "EXP": _exponential,
     }
 )
-"""Operator -> its question."""
+"""Operator -> the check of its nodes."""

@@ -138,8 +138,9 @@ def _cancelled(factors: Factors, by: Factors) -> Factors | None:
 def cases(polynomial: Polynomial) -> Sequence[Polynomial]:
     """Return the polynomials that arise if each symbol for max(0, P) is replaced by 0 or by P, in all combinations.
 
-    For all sizes, one of the results has the same value as `polynomial`. A bound that is true for every result is therefore
-    true for `polynomial`. With more than MOST_CASES symbols of this kind, only `polynomial` itself is returned.
+    For all sizes, one of the results has the same value as `polynomial`. A bound that is true for every result is
+    therefore true for `polynomial`. With more than MOST_CASES symbols of this kind, only `polynomial` itself is
+    returned.
     """
     split = dict.fromkeys([s for factors, _ in polynomial for s in factors if s.key[0] == POSITIVE])
     if not split or len(split) > MOST_CASES:

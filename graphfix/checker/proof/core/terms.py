@@ -41,8 +41,8 @@ class Core:
     def __init__(self, key: tuple[object, ...], number: int, description: str, *, must_match: bool) -> None:
         """Create a core. `number` is the index in the table of terms.
 
-        `description` names the node, input or constant. If `must_match`, the first file must contain the core wherever the
-        second file does.
+        `description` names the node, input or constant. If `must_match`, the first file must contain the core wherever
+        the second file does.
         """
         self.key, self.number, self.description, self.counted = key, number, description, must_match
         self.sizes: Sizes | None = None
@@ -62,9 +62,9 @@ class ProofValue(NamedTuple):
     is repeated. For a core b[3], the value with sizes (4, 3) and axes (None, 0) has the element b[j] at [i,j]. The core
     is read at 0 on its axes of size 1 and on those that no axis follows.
 
-    If the value's rank is unknown, `sizes` is None. `axes` is None too, unless the core's own rank is known. `broadcast_shapes`
-    then contains the shapes with which the core is broadcast, right-aligned: tuples of sizes, or values that have those
-    shapes.
+    If the value's rank is unknown, `sizes` is None. `axes` is None too, unless the core's own rank is known.
+    `broadcast_shapes` then contains the shapes with which the core is broadcast, right-aligned: tuples of sizes, or
+    values that have those shapes.
     """
 
     core: Core

@@ -21,9 +21,9 @@ def call(
     op: str, views: Sequence[ProofValue | None], table: TermTable, version: int = 17, **attributes: object
 ) -> Call:
     return Call(
-        label=op, domain="", op=op, version=version, meaning_version=version, views=views, operand_names=[], result_names=["y"],
-        attributes={name: stated(name, value) for name, value in attributes.items()}, description=op,
-        table=table,
+        label=op, domain="", op=op, version=version, meaning_version=version, views=views, operand_names=[],
+        result_names=["y"], attributes={name: stated(name, value) for name, value in attributes.items()},
+        description=op, table=table,
     )  # fmt: skip
 
 

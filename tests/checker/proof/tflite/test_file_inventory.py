@@ -178,12 +178,18 @@ NEW: dict[str, tuple[Tensor, str]] = {
     "a computed one": (tensor("n", (5,)), ""),
     "a scalar": (tensor("n", (), payload=stored_bytes(bytes(4))), ""),
     "half a byte more": (tensor("n", (3,), "int4", payload=stored_bytes(bytes(2))), ""),
-    "half a byte less": (tensor("n", (3,), "int4", payload=stored_bytes(bytes(1))), "has 1 bytes, and its shape needs 2"),
+    "half a byte less": (
+        tensor("n", (3,), "int4", payload=stored_bytes(bytes(1))),
+        "has 1 bytes, and its shape needs 2",
+    ),
     "texts": (tensor("n", (2,), "string", payload=stored_bytes(bytes(5))), ""),
     "texts that are computed": (tensor("n", (2,), "string"), ""),
     "with one scale": (tensor("n", dtype="int8", quantization=QUANTIZED), ""),
     "with more bytes": (tensor("n", (5,), payload=stored_bytes(bytes(24))), "has 24 bytes, and its shape needs 20"),
-    "with fewer bytes": (tensor("n", (5,), "int64", payload=stored_bytes(bytes(39))), "has 39 bytes, and its shape needs 40"),
+    "with fewer bytes": (
+        tensor("n", (5,), "int64", payload=stored_bytes(bytes(39))),
+        "has 39 bytes, and its shape needs 40",
+    ),
     "with scales that do not fit": (
         tensor("n", quantization=replace(BY_AXIS, loads=False)),
         "has scales that do not fit it, or of a kind of their own"),

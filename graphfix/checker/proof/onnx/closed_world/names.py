@@ -64,7 +64,9 @@ def enter_devices(world: Oddities, graph: str, node: NodeProto) -> None:
     """Record in `world` the devices that a node names, if there are any."""
     configurations = tuple([each.SerializeToString(deterministic=True) for each in node.device_configurations])
     if configurations:
-        world.require_in_first(("devices", graph, configurations), f"a node of the second file names devices: {node.name!r}")
+        world.require_in_first(
+            ("devices", graph, configurations), f"a node of the second file names devices: {node.name!r}"
+        )
 
 
 def _enter_made(world: Oddities, names: Iterable[str]) -> None:
@@ -86,7 +88,9 @@ def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> 
             reason = f"a body of the second file has {name!r} anew, which is around it"
             world.require_in_first(("shadows", kind, graph.name, name), reason)
     for name in inputs.intersection(initializers):
-        world.require_in_first(("held", graph.name, name), f"the input {name!r} of a body of the second file is a constant as well")
+        world.require_in_first(
+            ("held", graph.name, name), f"the input {name!r} of a body of the second file is a constant as well"
+        )
 
 
 def enter_graph_names(
@@ -109,7 +113,9 @@ def enter_graph_names(
     if inlined:
         _enter_made(world, values)
     if not all(value_names):
-        world.require_in_first(("nameless", graph.name), "an input, an output or a constant of the second file has no name")
+        world.require_in_first(
+            ("nameless", graph.name), "an input, an output or a constant of the second file has no name"
+        )
     if body:
         outputs = Counter(info.name for info in graph.output)
         for name in (name for name, count in outputs.items() if count > 1):
@@ -118,7 +124,9 @@ def enter_graph_names(
     for name in untyped:
         world.require_in_first(("untyped", graph.name, name), f"the second file does not say the type of {name!r}")
     for name in [name for name, _ in infos[1] if name not in values]:
-        world.require_in_first(("value info", graph.name, name), f"the second file declares {name!r}, which is no value")
+        world.require_in_first(
+            ("value info", graph.name, name), f"the second file declares {name!r}, which is no value"
+        )
 
 
 def own_names(graph: GraphProto) -> list[str]:
@@ -148,7 +156,9 @@ class SizeNames:
         """Record the names that a graph declares for the sizes of a value, and any declared size below 0."""
         value, kind = info
         for axis in kind.below_0:
-            world.require_in_first(("negative", graph, value, axis), f"the second file says a size below 0 of {value!r}")
+            world.require_in_first(
+                ("negative", graph, value, axis), f"the second file says a size below 0 of {value!r}"
+            )
         if not world.closed:
             first = self.first.setdefault((graph, value), {})
             for axis, name in kind.names:

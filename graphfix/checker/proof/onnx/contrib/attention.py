@@ -241,8 +241,12 @@ OPERATORS: Operators = {
     "Attention": (with_sizes(0, _packed), with_sizes(0, _present_pair(4))),
     "QAttention": (with_sizes(3, _packed), with_sizes(3, _present_pair(8))),
     "DecoderMaskedSelfAttention": (with_sizes(0, _packed),),
-    "MultiHeadAttention": (with_sizes(0, _multi_head), with_sizes(0, _cache(1, 6)), with_sizes(0, _cache(2, 7)), UNKNOWN),
-    "DecoderMaskedMultiHeadAttention": (with_sizes(0, _step), with_sizes(0, ranked(BY_HEAD)), with_sizes(0, ranked(BY_HEAD))),
+    "MultiHeadAttention": (
+        with_sizes(0, _multi_head), with_sizes(0, _cache(1, 6)), with_sizes(0, _cache(2, 7)), UNKNOWN,
+    ),
+    "DecoderMaskedMultiHeadAttention": (
+        with_sizes(0, _step), with_sizes(0, ranked(BY_HEAD)), with_sizes(0, ranked(BY_HEAD)),
+    ),
     "GroupQueryAttention": (
         with_sizes(0, _grouped), Result(_grouped_cache(3), _cache_kind(3)), Result(_grouped_cache(4), _cache_kind(4)),
     ),

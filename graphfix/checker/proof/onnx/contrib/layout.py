@@ -212,7 +212,9 @@ OPERATORS: Operators = {
     "Range": (with_sizes(0, _counted),),
     "UnfoldTensor": (with_sizes(0, _unfolded),),
     "QLinearConcat": (with_sizes(1, _concatenated),),
-    "Unique": (with_sizes(0, ranked(1)), typed(TensorProto.INT64, same_as(0).sizes), typed(TensorProto.INT64, ranked(1))),
+    "Unique": (
+        with_sizes(0, ranked(1)), typed(TensorProto.INT64, same_as(0).sizes), typed(TensorProto.INT64, ranked(1)),
+    ),
     "Tokenizer": (with_sizes(0, _tokens),),
     "CropAndResize": (with_sizes(0, _cropped),),
     "DynamicTimeWarping": (typed(TensorProto.INT32, lambda _: (2, None)),),

@@ -133,7 +133,8 @@ OPERATORS: Operators = {
     "AttnLSTM": _LSTM,
     "NGramHashMapping": (with_sizes(0, _hashes), with_sizes(0, _history)),
     "VarlenNGramHashMapping": (
-        with_sizes(0, _hashes), with_sizes(0, _histories), typed(TensorProto.INT32, _histories), with_sizes(0, _captured),
+        with_sizes(0, _hashes), with_sizes(0, _histories), typed(TensorProto.INT32, _histories), with_sizes(0,
+        _captured),
     ),
     "WordConvEmbedding": (with_sizes(1, _words),),
     "GatedDeltaNet": (

@@ -270,8 +270,8 @@ def _loop_results(
     values that the body returns and their declarations, both without a Loop's condition.
 
     `trip_count` contains the number of iterations, which becomes axis 0 of stacked values; the number is None if it is
-    unknown. `trip_count` is None if values are not stacked along axis 0. `constant_sizes` contains the sizes that are the same in
-    each iteration, or None if there may be no iteration.
+    unknown. `trip_count` is None if values are not stacked along axis 0. `constant_sizes` contains the sizes that are
+    the same in each iteration, or None if there may be no iteration.
 
     Raises UnprovedError if the body of the second file returns a number of values that does not fit the node.
     """
@@ -300,10 +300,10 @@ def _loop_results(
 def _stacked(output: ValueInfoProto, sizes: Sizes | None, turns: Guess, outside: frozenset[Size] | None) -> Guess:
     """Return the shape of a loop's stacked values: the number of iterations, then the sizes of one value.
 
-    `sizes` is the shape in one iteration. If `constant_sizes` is a set, a size is known if it is a number or in that set. If
-    `constant_sizes` is None, there may be no iteration. Then only a number that the body declares, and that equals the
-    computed size, is known. Each unknown size is None. Return None if the rank is unknown, or if the values are not
-    stacked along axis 0 (`trip_count` is None).
+    `sizes` is the shape in one iteration. If `constant_sizes` is a set, a size is known if it is a number or in that
+    set. If `constant_sizes` is None, there may be no iteration. Then only a number that the body declares, and that
+    equals the computed size, is known. Each unknown size is None. Return None if the rank is unknown, or if the values
+    are not stacked along axis 0 (`trip_count` is None).
     """
     if sizes is None or turns is None:
         return None

@@ -19,7 +19,8 @@ def call(
     op: str = "Any", views: Sequence[ProofValue | None] = (), version: int = 17, domain: str = "", **attributes: object
 ) -> Call:
     return Call(
-        label=op, domain=domain, op=op, version=version, meaning_version=version, views=views, operand_names=[], result_names=["y"],
+        label=op, domain=domain, op=op, version=version, meaning_version=version, views=views, operand_names=[],
+        result_names=["y"],
         attributes={name: helper.make_attribute(name, value) for name, value in attributes.items()}, description=op,
         table=TermTable(Algebra()),
     )  # fmt: skip
