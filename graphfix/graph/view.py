@@ -154,6 +154,11 @@ class Value:
         return self.graph.read_known(self)
 
     @property
+    def known(self) -> tuple[Scalar, ...] | None:
+        """The old name of `computed_elements`. Deprecated: the next minor version removes it."""
+        return self.computed_elements
+
+    @property
     def elements(self) -> tuple[Scalar, ...] | None:
         """The elements as far as they are known before the model runs: those of a constant, or of what is computed."""
         return self.literal if self.kind == "constant" else self.computed_elements

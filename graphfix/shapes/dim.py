@@ -73,7 +73,7 @@ class Shape:
     valid: bool = True
     static: bool = field(default=False, init=False, compare=False, repr=False)
     """Whether every size is known."""
-    named: bool = field(default=False, init=False, compare=False, repr=False)
+    has_names: bool = field(default=False, init=False, compare=False, repr=False)
     """Whether every size is known or has a name."""
 
     def __post_init__(self) -> None:
@@ -102,7 +102,7 @@ class Shape:
     def _tell(self, *, static: bool, has_names: bool) -> None:
         """Note what is asked of every shape many times."""
         object.__setattr__(self, "static", static)
-        object.__setattr__(self, "named", has_names)
+        object.__setattr__(self, "has_names", has_names)
 
     @property
     def ranked(self) -> bool:

@@ -12,7 +12,7 @@ def page() -> str:
     """The page, as Markdown."""
     full_parser = parser()
     parts = [
-        f"# The command line\n\n{full_parser.description}\n\n"
+        f"# The command line\n\n{full_parser.description}\n",
         f"{_statuses(full_parser)}\n\n## Options of graphfix itself\n",
     ]
     parts += _table(action for action in full_parser._actions if action.option_strings)  # noqa: SLF001

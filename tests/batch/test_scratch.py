@@ -16,8 +16,8 @@ from graphfix.batch.jobs.scratch import locked, scratch
 from graphfix.results import GraphfixError
 
 HOLDS = """
-from graphfix.batch.jobs.scratch import held, scratch
-with held({output!r}), scratch({output!r}) as made:
+from graphfix.batch.jobs.scratch import locked, scratch
+with locked({output!r}), scratch({output!r}) as made:
     (made / "half").write_text("half a model")
     print("holds", flush=True)
     input()

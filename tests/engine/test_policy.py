@@ -70,7 +70,7 @@ def test_nothing_is_searched_for_other_rewrites_or_without_the_option() -> None:
 
 def test_a_target_may_keep_fusions() -> None:
     for keeps in (False, True):
-        with mock.patch.object(targets, "named", return_value=Target("keep", (), "mine", keep_fusions=keeps)):
+        with mock.patch.object(targets, "target_of", return_value=Target("keep", (), "mine", keep_fusions=keeps)):
             assert policy(Request(target="mine")).keep_fusions is keeps
             assert policy(Request(target="mine", keep_fusions=True)).keep_fusions
 

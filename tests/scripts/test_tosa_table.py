@@ -14,7 +14,7 @@ def test_what_is_counted() -> None:
         table.Model(table.EXPORTED / "a.onnx"): Row("valid", "proved", "agrees", 3, 100, "1.0e-07"),
         table.Model(table.EXPORTED / "b.onnx"): Row("no: it fails", "bounded", "differs: y", 3, None, "0.1"),
         table.Model(table.EXPORTED / "c.onnx"): Row(
-            "no: it | fails", "not asked", "refused: why", named=("LSTM", "If")
+            "no: it | fails", "not asked", "refused: why", operator_names=("LSTM", "If")
         ),
         table.Model(table.EXPORTED / "d.tflite", "encode"): Row("no", "no: it ends"),
         table.Model(table.ZOO / "z" / "e.tflite"): Row("valid", "equal", "agrees", 1, 10, "0.0e+00", ("POW",)),

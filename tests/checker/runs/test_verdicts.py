@@ -390,7 +390,7 @@ def test_the_same_seed_gives_the_same_verdict_and_is_in_it(written: Written) -> 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"bindings": {"Q": 3}}, "'Q'"),
+        ({"bindings": {"Q": 3}}, "--dim Q"),
         ({"shapes": {"q": (3,)}}, "'q'"),
         ({"shapes": {"x": (3,)}}, "rank 2"),
         ({"runs": 0}, "at least 1"),

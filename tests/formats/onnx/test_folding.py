@@ -180,7 +180,7 @@ def test_nothing_is_known(text: str) -> None:
 def test_a_constant_is_literal_not_known() -> None:
     opened = engine.load(model("y:int64[1] = Neg(a:const[1]{7})"))
     constant = opened.graphs[0].nodes[0].operand(0)
-    assert (constant.literal, constant.known) == ((7,), None)
+    assert (constant.literal, constant.computed_elements, constant.known) == ((7,), None, None)
 
 
 def test_constant_nodes_of_every_kind_are_read() -> None:

@@ -20,8 +20,8 @@ None if the axis follows no axis of the core, or one of size 1.
 class LoopNest:
     """An operator with the indexing maps of its operands over an iteration space. Equal nests are one object.
 
-    `TermTable.nest` makes sure of that, so that a term is compared by the identities of its parts. Two terms with one
-    nest differ only in the cores that they read.
+    `TermTable.loop_nest` makes sure of that, so that a term is compared by the identities of its parts. Two terms with
+    one nest differ only in the cores that they read.
     """
 
     operator: tuple[object, ...]

@@ -223,7 +223,7 @@ class TermTable:
             self.unmatched.append(core)
 
     def loop_nest(self, operator: tuple[object, ...], maps: tuple[Axes, ...], space: Sizes) -> LoopNest:
-        """Return the `Nest` of an operator with these maps over this space. Equal arguments return one object."""
+        """Return the `LoopNest` of an operator with these maps over this space. Equal arguments return one object."""
         key = operator, maps, space
         found = self.loop_nests.get(key)
         if found is None:

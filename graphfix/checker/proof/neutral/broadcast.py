@@ -23,7 +23,7 @@ MATRIX = 2
 PRODUCT_AXES = 3
 """The last three axes of a matrix product's iteration space: rows, columns, and the summed axis."""
 EACH = "each"
-"""The first part of the key of an elementwise operator's term. Its `Nest` comes next, then the cores that it reads."""
+"""The first part of the key of an elementwise operator's term. Its `LoopNest` comes next, then the cores it reads."""
 BROADCASTING = frozenset({EACH, "onto", "product", "gemm"})
 """The first part of the key of terms whose operands are broadcast."""
 

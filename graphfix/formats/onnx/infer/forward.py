@@ -64,7 +64,7 @@ class PlainNodes:
 def _only_result(step: Step, answer: Answer) -> TensorType | None:
     """Return the type of the only result if no size is left to be named, and no elements are to be followed."""
     shapes, codes = answer
-    if not len(shapes) == len(codes) == len(step.outputs) == 1 or shapes[0] is None or not shapes[0].named:
+    if not len(shapes) == len(codes) == len(step.outputs) == 1 or shapes[0] is None or not shapes[0].has_names:
         return None
     followed = step.op in sequences.FOLLOW or (step.op, codes[0]) in integer_values.FOLLOWED
     return None if not codes[0] or (followed and not step.domain) else TensorType(shapes[0], codes[0])
@@ -275,7 +275,7 @@ class ForwardPass:
         if computed is None or computed.axes is None:
             shape = self._unranked(scope, name, computed, step)
         else:
-            shape = computed if computed.named else _named(scope, name, computed.axes)
+            shape = computed if computed.has_names else _named(scope, name, computed.axes)
         if self.trust and self.hypotheses is not None and scope.path == "main":
             believed = self.hypotheses.believe(name, shape)
             if believed is not None:

@@ -489,7 +489,8 @@ def test_inference_is_asked_of_what_may_be_inferred_wrongly(
     one, two = (model("float[2] x", "y = Neg(x)") for _ in range(2))
     one.graph.name, two.graph.name = "one", "two"
     scopes = [(two.graph, SimpleNamespace(values={}))] * (1 + body)
-    reading = SimpleNamespace(scopes=scopes, model=two, called=set(), table=SimpleNamespace(unsupported=doubtful))
+    table = SimpleNamespace(unconfirmed_shapes=doubtful)
+    reading = SimpleNamespace(scopes=scopes, model=two, called=set(), table=table)
     assert load_inference.objection(one, two, reading) == expected  # type: ignore[arg-type]
     assert len(asked) == count
     one.graph.name = "two"

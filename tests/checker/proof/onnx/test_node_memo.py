@@ -208,7 +208,7 @@ def proved(before: Path, after: Path, monkeypatch: pytest.MonkeyPatch, *, by_rul
 
     compare_concluded, read_again = compare.conclusion, node_memo.NodeMemo._from_memo
     with monkeypatch.context() as patch:
-        patch.setattr(compare, "concluded", concluded)
+        patch.setattr(compare, "conclusion", concluded)
         patch.setattr(node_memo.NodeMemo, "_from_memo", counted)
         if by_rules:
             patch.setattr(node_memo, "_REPEATED", frozenset())

@@ -175,7 +175,7 @@ def is_open(core: Core) -> bool:
 
     The value may be a sequence or another type that is not a tensor.
     """
-    # `node_results.exact` makes keys that begin with "whole" and end with the result's index
+    # `node_results.exact_results` makes keys that begin with "whole" and end with the result's index
     key: tuple[Any, ...] = core.key
     if dtype(core) is not None or key[0] != "whole":
         return False

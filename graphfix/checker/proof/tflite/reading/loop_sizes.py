@@ -87,7 +87,7 @@ def _turn(reading: Reading, at: int, same: Mapping[Spot, Spot]) -> Sequence[Proo
     """Return the state after one iteration with these equal sizes; () if the body can't be read."""
     table = TermTable(Algebra(), budget=reading.table.budget)
     scratch = replace(
-        reading, table=table, constants=Constants(table), known=Known([]), effects=[], occurrences={}, notes=None
+        reading, table=table, constants=Constants(table), inventory=Known([]), effects=[], occurrences={}, notes=None
     )
     graph = reading.model.subgraphs[at]
     try:

@@ -31,7 +31,7 @@ def shown(
         return STORED.get(name)
 
     monkeypatch.setattr(contrib, "is_ruled", lambda _: ruled)
-    call = SimpleNamespace(outputs=names, domain="own", op="F")
+    call = SimpleNamespace(result_names=names, domain="own", op="F")
     found = Reading._with_stored_shapes(SimpleNamespace(table=table), call, results, SimpleNamespace(shape=shape))  # type: ignore[arg-type]
     assert all(operator == "own.F" for _, operator in asked)
     assert [view is None for view in found] == [False, True, False]
@@ -69,7 +69,7 @@ class World:
     def __init__(self) -> None:
         self.found: list[tuple[object, str]] = []
 
-    def odd(self, key: object, reason: str) -> None:
+    def require_in_first(self, key: object, reason: str) -> None:
         self.found.append((key, reason))
 
 
@@ -109,7 +109,7 @@ def test_names_of_a_body_that_are_around_it() -> None:
     held = (("held", "b", "k"), "the input 'k' of a body of the second file is a constant as well")
     for around in ({"i"}, {"q"}, {"o", "z"}, set[str]()):
         world = World()
-        enter_body_names(world, graph, SimpleNamespace(knows=around.__contains__))  # type: ignore[arg-type]
+        enter_body_names(world, graph, SimpleNamespace(has_value=around.__contains__))  # type: ignore[arg-type]
         kinds = {"i": "input", "q": "result", "o": "result"}
         shadowing = sorted(around & kinds.keys())
         assert [key for key, _ in world.found[:-1]] == [("shadows", kinds[name], "b", name) for name in shadowing]
@@ -119,5 +119,5 @@ def test_names_of_a_body_that_are_around_it() -> None:
         assert world.found[-1] == held
     graph.name = ""
     world = World()
-    enter_body_names(world, graph, SimpleNamespace(knows=lambda _: False))  # type: ignore[arg-type]
+    enter_body_names(world, graph, SimpleNamespace(has_value=lambda _: False))  # type: ignore[arg-type]
     assert world.found[0] == ("a body without a name", "a body of the second file has no name")
