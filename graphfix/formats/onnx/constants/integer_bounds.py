@@ -1,10 +1,10 @@
-"""The bounds of integers before the model runs: from constants, sizes, and the rules of operators.
+"""Compute the bounds of integer values before the model runs, from constants, sizes and rules of operators.
 
     i:int64[1,8] = Slice(c:const[1,512]{0..511}, ...)      0..511
     k:int64[2,1] = ArgMax(x[2,7])                          0..6
     t:int64[1,8] = Add(i, Cast(b:bool[1,8]))               0..512
 
-A result that may leave its element type's range wraps, so its bounds are those of the type.
+A result that may exceed the range of its element type wraps around, so its bounds are those of the type.
 """
 
 from __future__ import annotations
@@ -18,19 +18,25 @@ from graphfix.graph.view import Value
 from graphfix.results.records import dataclass, field
 
 INDEXING = MappingProxyType({"Gather": 0, "GatherElements": 0})
-"""The default axis of operators whose operand 1 has positions of an axis of operand 0. Runtimes refuse others."""
+"""Operators whose operand 1 contains indices into an axis of operand 0, with the default of the attribute `axis`.
+
+Runtimes refuse an index that is out of range.
+"""
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class IntegerBounds:
-    """The bounds of the values of one view; each is computed once, at the first request."""
+    """The bounds of the integer values of one view. Each is computed once, when it is first requested."""
 
     constant: Callable[[Value], Bounds | None]
-    """Returns the least and the largest element of an integer constant; None if they can't be read."""
+    """Returns the smallest and the largest element of an integer constant; None if they can't be read."""
     _known: dict[Value, Bounds | None] = field(default_factory=dict)
 
     def of(self, value: Value) -> Bounds | None:
-        """Return the bounds of a value's elements, at worst those of its type; None if the value holds no integers."""
+        """Return the bounds (smallest, largest) of a value's elements; None if its type is not an integer type.
+
+        If nothing else is known, the bounds are those of the element type.
+        """
         pending = [value]
         while pending:
             top = pending[-1]
@@ -72,7 +78,10 @@ def _reads(value: Value) -> Sequence[Value]:
 
 
 def _indexed(value: Value) -> Bounds | None:
-    """Return the bounds of indices, from the nodes of the main graph that read them; None if there is no such node."""
+    """Return the bounds of a value that nodes of the main graph read as indices; None if there is no such node.
+
+    An int64 index into an axis of size n is in -n..n-1, because runtimes refuse other indices.
+    """
     if value.dtype != "int64" or value.graph.path != "main":
         return None
     found: Bounds | None = None

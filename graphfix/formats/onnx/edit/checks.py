@@ -1,4 +1,4 @@
-"""What can't be carried out on an ONNX model, reported before anything is changed."""
+"""Refuse edits that can't be carried out on an ONNX model, before anything is changed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from graphfix.results.onnx_messages import AttributeProto, NodeProto
 
 
 def check(state: State, node: Node, edit: Edit) -> None:
-    """Raise Refused where the edit can't be carried out; the text completes "left alone because"."""
+    """Raise Refused if the edit can't be carried out on the node. The error's text completes "left alone because"."""
     match edit:
         case Lift():
             _check_version(state, node)
@@ -80,12 +80,15 @@ def _check_node(state: State, node: Node, edit: Fold | Evaluate | Replace | Inli
 
 
 def is_used(state: State, value: Value) -> bool:
-    """Whether any node reads it, or some graph returns it."""
+    """Return whether a node reads the value, or a graph returns it."""
     return value.is_read or any(value in graph.outputs for graph in state.views.graphs)
 
 
 def _check_version(state: State, node: Node) -> int:
-    """Return the operator set of the node; raise Refused where no standard operator can be added."""
+    """Return the opset version in the node's graph.
+
+    Raise Refused if the graph does not import the standard operators.
+    """
     return state.builders[node.graph].version
 
 
@@ -126,7 +129,10 @@ def _check_evaluate(state: State, node: Node, used: Sequence[Value]) -> None:
 
 
 def _check_branch(message: NodeProto, name: str) -> None:
-    """Refuse where the branch is not there, or has another number of results than the node."""
+    """Raise Refused if the node has no body `name`, or if the body does not fit.
+
+    The body of a branch must have no inputs and the node's number of results.
+    """
     body_attribute = next((attribute for attribute in message.attribute if attribute.name == name), None)
     if body_attribute is None or body_attribute.type != AttributeProto.GRAPH or body_attribute.ref_attr_name:
         raise Refused(f"it has no body {name}")
