@@ -1,8 +1,10 @@
-"""A model converted to a newer opset, node by node where it stands: all of it, or nothing.
+"""Convert a model to a newer opset, node by node in place.
+
+If one node can't be converted, the whole model is refused.
 
 onnx's own version converter is not used. Measured (onnx 1.23): it drops local functions, `metadata_props` of nodes and
-graphs and quantization annotations, and converts a Resize of opset 10 to 11 without its coordinates, so that the result
-follows other ones.
+graphs, and quantization annotations. It also converts a Resize of opset 10 to 11 without its coordinates, so the result
+is computed at other coordinates.
 """
 
 from __future__ import annotations
@@ -24,10 +26,11 @@ from graphfix.results.records import dataclass
 def convert(
     proto: ModelProto, facts: Facts, target: int, fresh: Callable[[str], str], read_tensor: TensorReader
 ) -> set[str]:
-    """Convert a copy of the model to opset `target`; return the names of the values that lost a reader.
+    """Convert a copy of the model to opset `target`, in place. Return the names of the values that lost a reader.
 
     `read_tensor` returns the elements of a tensor, also if they lie in another file.
-    Raises Refused, with the node and why; the copy is then spoilt.
+
+    Raises Refused with the node and the reason if a node can't be converted. The copy must then be discarded.
     """
     dropped: set[str] = set()
     version = to_8.standard_version(proto.opset_import)
@@ -63,7 +66,7 @@ class _Converter:
     read_tensor: TensorReader
 
     def nodes(self, holder: Holder, scope: GraphScope | None) -> None:
-        """Convert the nodes of a graph; `scope` is None where nothing is known of its values."""
+        """Convert the nodes of a graph and of its bodies. `scope` is None if nothing was inferred of its values."""
         if scope is not None:
             for body, child in bodies_of(holder.node, scope):
                 self.nodes(body, child)
