@@ -60,6 +60,7 @@ class FreshNames:
         return stem if len(taken) > size else self._numbered(stem)
 
     def _numbered(self, stem: str) -> str:
+        """Return `stem` with the first unused number appended (`x_1`, `x_2` ...), and mark the name as used."""
         number = self.counters.get(stem, 0) + 1
         while (name := f"{stem}_{number}") in self.taken:
             number += 1
@@ -149,6 +150,7 @@ def applier(
     is_checked = False
 
     def apply(node: Node) -> Node:
+        """Check the edits if needed, carry them out on `node` in order, and return the node as it is now."""
         nonlocal is_checked
         if state.quantizes or not is_checked:
             for edit in edits:
@@ -172,6 +174,7 @@ def _change(
     restate: Callable[[S, Value, Shape, Node], Value],
     carry_out: Callable[[S, Node, NodeEdit], Node],
 ) -> Change:
+    """Return a function that carries `edit` out on a node with the functions of the format."""
     match edit:
         case Lift(at, axes):
             return lambda node, _: state.put(node, at, lift(state, node.operand(at), axes, node))
@@ -241,6 +244,11 @@ class NewNodes:
         return tuple(map(self._value, last.operands))
 
     def _value(self, source: Source) -> Value:
+        """Return the value of a planned operand.
+
+        An int is an operand of the planned node, a New must be made already, Numbers become a new constant, and a Value
+        is returned unchanged.
+        """
         match source:
             case int():
                 return self.node.operand(source)

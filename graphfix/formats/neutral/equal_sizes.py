@@ -53,8 +53,8 @@ def groups(where: str, same: Sequence[Sequence[Member]], size_of: Callable[[str]
     `size_of` returns the size that the file declares for a member: a number, or a label. It raises GraphfixError for an
     unknown member. `where` begins the error messages.
 
-    Raises GraphfixError if a group has two different numbers, two sums, or a number and a sum, and if a part of a sum
-    is equal to another sum.
+    Raises GraphfixError if a group has two different numbers, two sums, or a number and a sum. It is also raised if a
+    part of a sum is itself equal to a sum.
     """
     found: list[Group] = []
     for members in same:
@@ -82,6 +82,7 @@ def groups(where: str, same: Sequence[Sequence[Member]], size_of: Callable[[str]
 
 
 def _sized(member: Member, size_of: Callable[[str], int | str]) -> int | str | Sum:
+    """Return the size of a member: a number, a label, or a Sum if the member is a sum with labels."""
     if isinstance(member, str):
         return size_of(member)
     sizes = [int(part) if re.fullmatch(r"\d{1,19}", part) else size_of(part) for part in member]

@@ -104,6 +104,10 @@ def open_source(source: Path | bytes) -> Source:
 
 
 def _map(path: Path) -> Source:
+    """Return a mapped file.
+
+    Raises OSError, ValueError for a NUL in the path, and GraphfixError for an unusable file.
+    """
     refuse_no_file(path)  # Checked before `open`, because `open` would wait for the writer of a pipe.
     descriptor = os.open(path, os.O_RDONLY | BINARY)
     try:

@@ -84,7 +84,7 @@ def scratch(output: Path) -> Iterator[list[Path]]:
     """Return a context manager that yields a list with the path of a scratch file in the output's folder.
 
     The caller may append the paths of further files. All of them are deleted at the end, unless `publish` cleared the
-    list.
+    list. In errors the scratch file's path is replaced by the output's.
     """
     made = [output.parent / f".{output.name}.{os.urandom(8).hex()}.tmp"]
     name = str(made[0])
@@ -127,7 +127,8 @@ def rename(made: Path, output: Path) -> None:
 def scratch_folder(output: Path) -> Iterator[Path]:
     """Return a context manager that yields a scratch folder beside the output, on the same file system.
 
-    The folder is deleted at the end, with all files in it that were not published.
+    The folder is deleted at the end, with all files in it that were not published. In errors the paths of these files
+    are replaced by the output's path.
     """
     from tempfile import TemporaryDirectory
 

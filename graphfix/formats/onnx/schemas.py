@@ -104,6 +104,10 @@ def _types(number: str) -> tuple[str, ...]:
 
 
 def _schema(row: str) -> Schema:
+    """Return the definition in a row of the table.
+
+    The row has the parts version, inputs, outputs, type variables, attributes.
+    """
     (since, *deprecated), inputs, outputs, variables, attributes = (part.split() for part in row.split("|"))
     types = dict(each.split("=") for each in variables)
     return Schema(
@@ -118,6 +122,10 @@ def _schema(row: str) -> Schema:
 
 
 def _parameter(text: str, types: Mapping[str, str]) -> Parameter:
+    """Return the parameter of a text in the table, such as `T`, `T?` or `tensor(int64)`.
+
+    `types` maps variables to type sets.
+    """
     variable = text.rstrip("?*+")
     number = types.get(variable)
     option = _OPTIONS.get(text[-1], "single")

@@ -107,6 +107,7 @@ class Views:
         return self._weights[graph]
 
     def _weight_inside(self, node: Node) -> int:
+        """Return the number of nodes in the bodies of a node, multiplied by the trip count if the node is a loop."""
         inside = sum(map(self._weight, self._bodies_of(node)))
         if not inside or node.domain or node.op not in ("Loop", "Scan"):
             return inside

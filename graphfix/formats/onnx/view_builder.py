@@ -44,6 +44,8 @@ def build(
 
 @dataclass(slots=True)
 class _Builder:
+    """Builds the view of one graph. `around` is the builder of the graph around a body."""
+
     views: Views
     scope: GraphScope
     holder: Holder
@@ -98,6 +100,7 @@ class _Builder:
                 self.graph.inputs.append(self._value(info.name, "input"))
 
     def _value(self, name: str, kind: Kind, place: int | None = None) -> Value:
+        """Make the value of a name with its inferred shape and type, add it to `values`, and return it."""
         scope = self.scope
         value_type = scope.types.get(name) or scope.type_of(name)
         stale = scope.stale.get(name) if scope.stale else None
@@ -163,6 +166,10 @@ class _Builder:
         return found
 
     def _operand(self, name: str) -> Value | None:
+        """Return the visible value of an operand; None if the operand is absent.
+
+        An undefined name becomes a new value.
+        """
         if not name:
             return None
         return self.find(name) or self._value(name, "result")
@@ -180,6 +187,7 @@ class _Builder:
         return None
 
     def _literal(self, value: Value) -> tuple[Scalar, ...] | None:
+        """Return the elements of a small constant; None if it is larger than LITERAL_LIMIT or not in memory."""
         tensor = self.views.tensors.get(value)
         if tensor is None:
             return scalars(value, self.views)

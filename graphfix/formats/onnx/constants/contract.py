@@ -200,6 +200,7 @@ def _divides(sizes: Sequence[int], dims: Sequence[int]) -> bool:
 
 
 def _squeeze(question: Question) -> bool:
+    """Return whether the axes are valid and have size 1, or whether no axes are stated."""
     given = question.vector(1, "axes")
     if given is None:
         return question.array(1) is None and "axes" not in question.attributes
@@ -224,6 +225,7 @@ def _transpose(question: Question) -> bool:
 
 
 def _gather(question: Question) -> bool:
+    """Return whether the axis exists and every index is in the range of its size."""
     axis, indices = question.axis(0), question.array(1)
     if axis is None or indices is None:
         return False
@@ -259,6 +261,7 @@ def _taken(size: int, start: int, end: int, step: int) -> bool:
 
 
 def _concat(question: Question) -> bool:
+    """Return whether the axis exists and the shapes differ only along it."""
     shapes = [array.shape for array in question.arrays if array is not None]
     axis = question.axis(1)
     if axis is None or len({len(shape) for shape in shapes}) != 1:

@@ -1,6 +1,6 @@
 """Evaluate nodes before the model runs, if their elements follow from constants and from sizes that are constant.
 
-Only operations that every runtime computes to the same bits are evaluated: data movement, integer arithmetic,
+Only operations that every runtime computes to the same bits are evaluated. They are data movement, integer arithmetic,
 comparisons, and the float32 and float64 operations that IEEE 754 rounds correctly. onnx's reference evaluator computes
 them. It is called only for nodes that the specification allows (`contract.allowed`).
 """
@@ -26,7 +26,7 @@ Array: TypeAlias = NDArray[Any]
 LIMIT = 4096
 """The largest number of elements of a value that is cached, and of a constant that is read."""
 MOST_BYTES = 1 << 62
-"""The largest number of elements whose shape numpy represents; an array of bool has one byte for each element."""
+"""The largest number of bytes of an array in numpy."""
 MOST_COMPUTED = 1 << 20
 """The largest number of elements that one node may compute. Its operands may stretch each other to many elements."""
 MOST_HELD = 1 << 27

@@ -50,6 +50,10 @@ class IntegerBounds:
         return self._known[value]
 
     def _bounds(self, value: Value) -> Bounds | None:
+        """Return the bounds of a value; None if its type is not an integer type.
+
+        The bounds of the operands on which it depends must be computed already.
+        """
         type_range = TYPES.get(value.dtype)
         if type_range is None:
             return None
@@ -62,6 +66,7 @@ class IntegerBounds:
         return found
 
     def _computed(self, value: Value) -> Bounds | None:
+        """Return the bounds of a node's result by the rule of its operator; None if the operator has no rule."""
         node = value.producer
         rule = BOUNDS.get(node.op) if node is not None and not node.domain else None
         if node is None or rule is None:
@@ -71,6 +76,7 @@ class IntegerBounds:
 
 
 def _reads(value: Value) -> Sequence[Value]:
+    """Return the operands whose bounds are needed for the bounds of a value."""
     node = value.producer if value.dtype in TYPES and value.kind == "result" else None
     if node is None or node.domain or node.op not in BOUNDS:
         return ()

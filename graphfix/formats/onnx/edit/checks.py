@@ -48,6 +48,7 @@ def check(state: State, node: Node, edit: Edit) -> None:
 
 
 def _check_restate(state: State, node: Node, value: Value) -> None:
+    """Raise Refused if the constant `value` can't be written in another shape for the node."""
     stored_constant = constant(value)
     tensor = state.views.tensors.get(stored_constant) if stored_constant is not None else None
     if stored_constant is None or tensor is None:
@@ -59,6 +60,7 @@ def _check_restate(state: State, node: Node, value: Value) -> None:
 
 
 def _check_node(state: State, node: Node, edit: Fold | Evaluate | Replace | Inline) -> None:
+    """Raise Refused if a whole node can't be folded, evaluated, replaced or inlined."""
     used = [value for value in node.results if value is not None and is_used(state, value)]
     match edit:
         case Fold():
@@ -93,6 +95,7 @@ def _check_version(state: State, node: Node) -> int:
 
 
 def _check_canonicalize(state: State, node: Node) -> None:
+    """Raise Refused if the node can't be written as an Expand."""
     version = _check_version(state, node)
     if version < EXPAND_SINCE:
         raise Refused(f"opset {version} has no Expand")
@@ -100,6 +103,7 @@ def _check_canonicalize(state: State, node: Node) -> None:
 
 
 def _check_stretch(state: State, node: Node, edit: Stretch) -> None:
+    """Raise Refused if an operand can't be stretched, for example because the opset has no Expand."""
     value = node.operand(edit.operand)
     if state.quantizes:
         check_quantized(value, edit.to, state.builders[node.graph].version)
@@ -111,11 +115,13 @@ def _check_stretch(state: State, node: Node, edit: Stretch) -> None:
 
 
 def _check_expand(state: State) -> None:
+    """Raise Refused if the target of the rewrite does not accept an Expand (`state.movement`)."""
     if state.movement is not None and "Expand" not in state.movement:
         raise Refused("converters make a BROADCAST_TO of an Expand, which the target does not take")
 
 
 def _check_evaluate(state: State, node: Node, used: Sequence[Value]) -> None:
+    """Raise Refused if a used result is unknown before the run, or can't be written as a constant in its graph."""
     builder = state.builders[node.graph]
     if any(state.views.evaluator.array(value) is None for value in used):
         raise Refused(NOT_KNOWN)

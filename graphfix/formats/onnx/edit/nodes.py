@@ -125,6 +125,7 @@ def _node(
     results: tuple[Value | None, ...],
     attributes: dict[str, object],
 ) -> Node:
+    """Return a node that replaces `node` in the view: the same name, index and graph, with another operator."""
     version = node.version if domain == node.domain else 1
     row = operators.row(domain, op, version)
     return Node(op, domain, version, node.name, node.index, node.graph, operands, results, attributes, row)

@@ -181,6 +181,10 @@ class Container:
             return None
 
     def _serialized(self) -> bytes | bytearray:
+        """Return the skeleton with the additions, serialized.
+
+        Raises GraphfixError if protobuf refuses it, because it is too big.
+        """
         try:
             serialized: bytes = self.skeleton.SerializeToString(deterministic=True)
         except EncodeError as error:
@@ -238,6 +242,7 @@ def _is_listed(location: str, home: DataHome) -> bool:
 
 
 def _skeleton(cutter: Cutter, name: str) -> bytes:
+    """Return the model without its big payloads. Raises GraphfixError if the bytes are not protobuf records."""
     try:
         return cutter.skeleton()
     except MalformedError as error:
@@ -245,6 +250,7 @@ def _skeleton(cutter: Cutter, name: str) -> bytes:
 
 
 def _parsed(skeleton: bytes, name: str) -> ModelProto:
+    """Return the parsed skeleton. Raises GraphfixError if protobuf can't parse it or if a required part is missing."""
     proto = ModelProto()
     try:
         proto.ParseFromString(skeleton)
@@ -255,6 +261,10 @@ def _parsed(skeleton: bytes, name: str) -> ModelProto:
 
 
 def _refuse_incomplete(proto: ModelProto, name: str) -> None:
+    """Raise GraphfixError if the model has no graph, no IR version, or no opset_import.
+
+    Its IR version must be at least OPSETS_SINCE for the last fault.
+    """
     missing = [what for what in ("graph", "ir_version") if not proto.HasField(what)]
     if proto.ir_version >= OPSETS_SINCE and not proto.opset_import:
         missing.append("opset_import")

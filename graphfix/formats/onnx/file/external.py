@@ -181,6 +181,7 @@ def _is_kept(origin: Path, target: Path) -> bool:
 
 
 def _same_bytes(one: Path, other: Path) -> bool:
+    """Return whether two files have the same bytes, or are one file."""
     if one.samefile(other):
         return True
     if one.stat().st_size != other.stat().st_size:

@@ -153,6 +153,7 @@ def declared(value: ValueInfoProto) -> Dims | None:
 
 
 def _declared_dim(dim: TensorShapeProto.Dimension) -> int | str | None:
+    """Return a declared size: a number, a symbol, or None if it is unknown."""
     if dim.HasField("dim_value"):
         size = dim.dim_value
         return size if size >= 0 else None

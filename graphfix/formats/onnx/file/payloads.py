@@ -95,6 +95,7 @@ class Cutter:
         return kept
 
     def _children(self, route: Route, start: int, end: int) -> Iterator[Record]:
+        """Yield the records of a message that may contain a payload of at least THRESHOLD bytes."""
         if not route.singular:
             return records(self.source.data, start, end, route.fields, THRESHOLD)
         # protobuf merges a singular message that occurs twice. Only both together determine which payload is used.
@@ -103,6 +104,10 @@ class Cutter:
         return (r for r in found if r[3] - r[2] >= THRESHOLD and times[r[1]] <= 1)
 
     def _shrink_tensor(self, start: int, end: int) -> bytes | None:
+        """Return a tensor's bytes with a marker in place of its payload; None if the payload is small.
+
+        The payload's position is appended to `cuts`.
+        """
         found = list(records(self.source.data, start, end, DATA))
         # protobuf keeps the last raw_data of a message, and onnx prefers raw_data to typed data.
         raw = [(body, stop) for _, tag, body, stop in found if tag == RAW]
@@ -168,10 +173,15 @@ class Weaver:
         return pieces, size + end - done
 
     def _message(self, kind: str, tag: int, body: int, stop: int) -> tuple[bytes, Sequence[Piece], int]:
+        """Return the encoded tag and length of an inner message, its pieces, and their number of bytes."""
         inner, inside = self._weave(ROUTES[kind].fields[tag], body, stop)
         return encode(tag) + encode(inside), inner, inside
 
     def _payload(self, body: int, stop: int) -> tuple[bytes, Sequence[Piece], int]:
+        """Return what replaces a `raw_data` field: encoded tag and length, pieces, and the pieces' number of bytes.
+
+        If the field is a marker, the pieces are the payload's records in the source, which have their own tags.
+        """
         payload = bytes(self.blob[body:stop])
         cut = cut_of(payload, self.nonce, self.cuts)
         if cut is None:

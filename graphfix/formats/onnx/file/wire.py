@@ -104,6 +104,11 @@ def _skip(data: memoryview, pos: int, end: int, tag: int) -> int:
 
 
 def _skip_one(data: memoryview, pos: int, end: int, tag: int, groups: list[int]) -> int:
+    """Return the offset behind the value of one field, whose tag is already read.
+
+    The number of an open group is appended to `groups`, and removed at the group's end. Raises MalformedError for an
+    invalid tag.
+    """
     kind = tag & 7
     if kind == VARINT:
         return varint(data, pos, end)[1]
@@ -122,6 +127,7 @@ def _skip_one(data: memoryview, pos: int, end: int, tag: int, groups: list[int])
 
 def _repeated(descriptor: Any) -> bool:  # noqa: ANN401  (protobuf's descriptors have no types)
     # protobuf 6.31 added `is_repeated`, and protobuf 7 removed `label`.
+    """Return whether a field is repeated, with any version of protobuf."""
     if hasattr(descriptor, "is_repeated"):
         return bool(descriptor.is_repeated)
     return bool(descriptor.label == descriptor.LABEL_REPEATED)
@@ -150,6 +156,7 @@ def _routes(root: Any) -> dict[str, Route]:  # noqa: ANN401  (protobuf's descrip
 
 
 def _route(message: Any, leading: Collection[str]) -> Route:  # noqa: ANN401  (protobuf's descriptors have no types)
+    """Return the fields of a message type whose types are in `leading`, the types that contain tensors."""
     fields = [f for f in message.fields if _holds(f, leading)]
     return Route(
         {tag_of(f.number, LEN): f.message_type.full_name for f in fields},

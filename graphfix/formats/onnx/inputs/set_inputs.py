@@ -79,6 +79,10 @@ def drop(container: Container, values: Mapping[str, InputValue]) -> None:
 
 
 def _tensors(container: Container, values: Mapping[str, InputValue]) -> dict[str, TensorProto]:
+    """Return the tensor of each set value by input.
+
+    Raises GraphfixError if an input is unknown or a value does not fit.
+    """
     where, inputs = str(container.path or "the model"), _inputs(container.proto)
     found = {}
     for name, value in values.items():

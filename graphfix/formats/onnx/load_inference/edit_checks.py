@@ -84,6 +84,7 @@ def _made(node: Node, edit: Edit) -> Iterator[Told]:
 
 
 def _shapes_made(node: Node, edit: Edit) -> Iterator[Shape]:
+    """Yield the shapes of the values that an edit makes, without those of shape arithmetic."""
     match edit:
         case Lift():
             yield with_axes(node.operand(edit.operand).shape, edit.axes)

@@ -132,6 +132,7 @@ def _is_constant_of(node: Node, value: Value) -> bool:
 
 
 def _constant(name: str, value: Value, elements: Sequence[Scalar]) -> TensorProto:
+    """Return a tensor with the type and the shape of a value, and these elements."""
     from onnx.helper import make_tensor
 
     numbers = [each for each in elements if not isinstance(each, str)]

@@ -59,7 +59,10 @@ def _sizes(node: Node, at: int) -> Iterable[object]:
 
 
 def _pool(node: Node) -> bool:
-    """Return whether a pooling node rounds sizes up, or has `auto_pad` together with pads or dilations."""
+    """Return whether a pooling node rounds sizes up, or has `auto_pad` together with pads or dilations.
+
+    Returns True too if one of these attributes is a reference to an attribute of a function.
+    """
     if any(_integers(node, "ceil_mode")) or _refers(node, "ceil_mode", "auto_pad", "pads", "dilations"):
         return True
     dilated = any(size != 1 for size in _integers(node, "dilations"))
@@ -67,7 +70,10 @@ def _pool(node: Node) -> bool:
 
 
 def _conv_transpose(node: Node) -> bool:
-    """Return whether a ConvTranspose states its output's shape or padding, or pads automatically."""
+    """Return whether a ConvTranspose states its output's shape or padding, or pads automatically.
+
+    Returns True too if one of these attributes is a reference to an attribute of a function.
+    """
     given = any(_integers(node, "output_padding")) or bool(_integers(node, "output_shape"))
     return given or _pads_automatically(node) or _refers(node, "output_padding", "output_shape", "auto_pad")
 
@@ -116,10 +122,11 @@ def _product(node: Node) -> bool:
 
 
 def _prelu(node: Node) -> bool:
-    """Return whether a PRelu's slope stretches an axis of size 1. onnx infers the operand's shape instead.
+    """Return whether a PRelu's slope may stretch its operand, because onnx infers the operand's shape for the result.
 
-    The specification states that a slope does not stretch the operand, so a free size of the operand is not assumed to
-    be 1.
+    The slope may do so if it has another size where the operand's size is 1, if its rank is larger, or if a rank is
+    unknown. The specification states that a slope does not stretch the operand, so a free size of the operand is not
+    assumed to be 1.
     """
     operand, slope = _shape(node, 0), _shape(node, 1)
     if operand is None or slope is None or slope.rank > operand.rank:
@@ -143,7 +150,7 @@ def _range(node: Node) -> bool:
 
 
 def _recurrence(node: Node) -> bool:
-    """Return whether the batch is the first axis of a recurrent node."""
+    """Return whether the batch is, or may be, the first axis of a recurrent node (attribute `layout`)."""
     return any(_integers(node, "layout")) or _refers(node, "layout")
 
 

@@ -81,6 +81,7 @@ def _as_operand(name: str) -> Conversion:
 
 
 def _slice(node: NodeProto, graph: ConvertedGraph) -> None:
+    """Convert the starts, ends and axes of a Slice from attributes to operands."""
     for at, name in enumerate(("starts", "ends", "axes"), 1):
         taken = _take(node, name)
         if taken is not None:
@@ -106,6 +107,7 @@ def _float(graph: ConvertedGraph, stem: str, value: float, like: str) -> str:
 
 
 def _pad(node: NodeProto, graph: ConvertedGraph) -> None:
+    """Convert the pads and the value of a Pad from attributes to operands."""
     pads, value = _take(node, "pads"), _take(node, "value")
     if pads is not None:
         _put(node, 1, _integers(graph, "pads", list(pads.ints)))
@@ -136,6 +138,10 @@ def _dropout(node: NodeProto, graph: ConvertedGraph) -> None:
 
 
 def _batch_normalization(node: NodeProto, graph: ConvertedGraph) -> None:
+    """Remove the attribute `spatial` and the results of the training mode from a BatchNormalization.
+
+    Raises Refused if it has statistics for each element (`spatial=0`), or if a result of the training mode is used.
+    """
     spatial = _take(node, "spatial") if graph.version < 9 else None  # noqa: PLR2004 -- where the attribute ends
     if spatial is not None and not spatial.i:
         raise Refused("its statistics are not of whole channels (spatial=0)")
@@ -199,6 +205,7 @@ def _resize(node: NodeProto, graph: ConvertedGraph) -> None:
 
 
 def _coordinates(node: NodeProto) -> None:
+    """Add the attributes by which a Resize computes coordinates as in opset 10."""
     for key, value in (("coordinate_transformation_mode", "asymmetric"), ("nearest_mode", "floor")):
         node.attribute.append(onnx.helper.make_attribute(key, value))
 

@@ -50,6 +50,7 @@ def convert(
 
 
 def _from_legacy(proto: ModelProto, target: int) -> None:
+    """Convert a model of opset 1-6 to opset 8. Raises Refused if it can't be converted or has a legacy broadcast."""
     why = to_8.blocker(proto) or to_8.legacy(proto)
     if why is not None:
         raise Refused(f"{why}, and so it can't be stated at opset {target}")
@@ -58,6 +59,8 @@ def _from_legacy(proto: ModelProto, target: int) -> None:
 
 @dataclass(slots=True)
 class _Converter:
+    """Converts the nodes of the main graph, or of a function, from opset `version` to opset `target`."""
+
     proto: ModelProto
     version: int
     target: int
@@ -80,6 +83,7 @@ class _Converter:
         graph.place()
 
     def _node(self, node: NodeProto, graph: ConvertedGraph) -> None:
+        """Convert one node in place. Raises Refused, with the node, if the node can't be converted."""
         old, new = (_since(node.op_type, version) for version in (self.version, self.target))
         if old is None:
             raise Refused(f"{node.op_type} '{node.name}' is no operator of opset {self.version}")
@@ -95,5 +99,6 @@ class _Converter:
 
 
 def _since(op: str, version: int) -> int | None:
+    """Return the opset in which the operator's definition of opset `version` was introduced; None if there is none."""
     operator_schema = schema(op, "", version)
     return None if operator_schema is None else operator_schema.since

@@ -97,6 +97,7 @@ def _changed(node: NodeProto, version: int) -> str | None:
 
 
 def _training(attributes: Mapping[str, AttributeProto]) -> str | None:
+    """Return why a BatchNormalization or Dropout can't be converted, or None if it can."""
     if "is_test" not in attributes or not attributes["is_test"].i:
         return "may be in training mode (it does not say `is_test`)"
     if "spatial" in attributes and not attributes["spatial"].i:

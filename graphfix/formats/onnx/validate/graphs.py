@@ -70,6 +70,7 @@ def check(container: Container) -> Steps:
 
 
 def _model(container: Container) -> Steps:
+    """Check all graphs and functions of a model, and return the nodes of the main graph."""
     proto = container.proto
     if proto.ir_version < 1:
         raise MalformedModelError(f"its IR version is {proto.ir_version}")
@@ -100,11 +101,18 @@ def _versions(imports: Iterable[OperatorSetIdProto]) -> dict[str, int]:
 
 @dataclass(slots=True)
 class _Validator:
+    """The checks of the graphs and functions of one model."""
+
     container: Container
     functions: frozenset[tuple[str, str]]
     """The domain and name of each function of the model. A function hides an operator of the same name."""
 
     def graph(self, graph: GraphProto, path: str, versions: Mapping[str, int], outer: Sequence[set[str]]) -> Steps:
+        """Check one graph and the bodies inside it, and return its nodes.
+
+        `path` is the graph's place in errors. `versions` are the imported operator sets. `outer` contains the names
+        that the graphs around it define, one set for each graph.
+        """
         own: set[str] = set()
         _define(own, (value.name for value in graph.input), path)
         constants: set[str] = set()
@@ -146,6 +154,7 @@ class _Validator:
         return nodes, names
 
     def function(self, function: FunctionProto) -> None:
+        """Check a function of the model."""
         path = f"function {shown(function.name)}"
         text(function.domain, path)
         own: set[str] = set()
@@ -198,6 +207,10 @@ class _Validator:
         signature: Signature,
         scopes: Sequence[set[str]],
     ) -> None:
+        """Check the attributes of a node and the bodies in them. Raises MalformedModelError.
+
+        `scopes` contains the names that the bodies may read, one set for each graph around them.
+        """
         names = [attribute.name for attribute in node.attribute]
         if len(set(names)) < len(names) or not signature.required.issubset(names) or bytes in map(type, names):
             _refuse_attributes(names, signature, place(node, index, path))
@@ -211,6 +224,7 @@ class _Validator:
                 self.graph(body, f"{path}/{short(node.name or node.op_type)}.{short(attribute.name)}", versions, scopes)
 
     def _attribute_fault(self, attribute: AttributeProto, signature: Signature) -> str | None:
+        """Return the fault of an attribute or of a tensor in it, or None if there is none."""
         fault = attribute_fault(attribute, signature)
         tensors = [attribute.t] if attribute.type == AttributeProto.TENSOR and not attribute.ref_attr_name else []
         lone = [attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else []
@@ -224,6 +238,7 @@ class _Validator:
         return payload_fault(tensor, self.container.cut(tensor))
 
     def _sparse_fault(self, sparse: SparseTensorProto) -> str | None:
+        """Return the fault of a sparse tensor, or None if there is none."""
         fault = self._tensor_fault(sparse.values) or self._tensor_fault(sparse.indices)
         if fault is None and any(size < 0 for size in sparse.dims):
             return f"has the shape {list(sparse.dims)}"
@@ -245,6 +260,7 @@ def _refuse_attributes(names: Sequence[str], signature: Signature, at: str) -> N
 
 
 def _define(own: set[str], names: Iterable[str], path: str) -> None:
+    """Add names to the names that exist in a graph. Raises MalformedModelError if a name exists already."""
     for name in names:
         if name and name in own:
             raise MalformedModelError(f"{path}: the name {shown(name)} is given twice")
@@ -253,6 +269,7 @@ def _define(own: set[str], names: Iterable[str], path: str) -> None:
 
 
 def _outputs(names: Iterable[str], own: set[str], outer: Sequence[set[str]], path: str) -> None:
+    """Raise MalformedModelError if an output has no name, or a name that does not exist in the graph or around it."""
     for name in names:
         if not name or not any(name in scope for scope in (own, *outer)):
             raise MalformedModelError(f"{path}: no node makes the output {shown(name)}")
@@ -271,6 +288,7 @@ def _check_imported(node: NodeProto, index: int, path: str, versions: Mapping[st
 
 
 def _check_results(node: NodeProto, index: int, path: str, own: set[str]) -> None:
+    """Raise MalformedModelError if a node computes a value whose name exists already."""
     for at, name in enumerate(node.output):
         if name and (name in own or name in node.output[:at]):
             raise MalformedModelError(f"{place(node, index, path)} makes {shown(name)}, a name that exists already")
@@ -326,6 +344,7 @@ def _check_recursion(functions: Sequence[FunctionProto]) -> None:
 
 
 def _called(nodes: Iterable[NodeProto]) -> Iterator[tuple[str, str]]:
+    """Yield domain and name of every operator that the nodes use, also in bodies."""
     for node in nodes:
         yield node.domain, node.op_type
         for attribute in node.attribute:
@@ -368,6 +387,7 @@ def _makers(node: NodeProto, makers: dict[str, int]) -> Iterator[int]:
 
 
 def _reads(node: NodeProto) -> Iterator[str]:
+    """Yield the names that a node reads from outside, itself and in its bodies."""
     yield from node.input
     for _, _, body in subgraphs([node]):
         own = {value.name for value in body.input} | {tensor.name for tensor in body.initializer}
