@@ -92,9 +92,8 @@ class State(Protocol):
     def carry(self, node: Node) -> None:
         """Copy the shape of the node's operand 0 to its result, if the node is a carrier.
 
-        A carrier is a quantize or dequantize node, whose result has the shape of its operand.
-
-        Carriers that read this result are updated too.
+        A carrier is a quantize or dequantize node, whose result has the shape of its operand. Carriers that read this
+        result are updated too.
         """
 
 
@@ -139,8 +138,8 @@ def applier(
 ) -> Applier:
     """Return a function that carries these edits out on a node. It can be called for each node with the same plan.
 
-    The edits are matched to functions once, here. They are checked on the first node only, or on every node if the
-    model quantizes (`state.quantizes`).
+    Each edit is translated into a function once, when `applier` is called. The edits are checked on the first node
+    only, or on every node if the model quantizes (`state.quantizes`).
 
     `check`, `lift`, `stretch`, `restate` and `carry_out` are functions of the format. A stretch reads the sizes of the
     node's operands as they were before its edits.

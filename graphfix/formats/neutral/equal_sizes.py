@@ -42,7 +42,10 @@ Group: TypeAlias = dict[int | str | Sum, None]
 
 
 def member(text: str, size_names: Container[str]) -> Member:
-    """Return a member of a statement: the parts of a sum if the text has a `+` and is not itself a name of a size."""
+    """Return a member of a statement: for a sum such as `past+seq` its parts `("past", "seq")`, else the text itself.
+
+    A text with a `+` is not a sum if it is itself in `size_names`, or if a part is empty.
+    """
     parts = tuple(part.strip() for part in text.split("+"))
     return parts if len(parts) > 1 and all(parts) and text not in size_names else text
 

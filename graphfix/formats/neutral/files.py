@@ -183,7 +183,7 @@ class Staging:
 
 @contextmanager
 def staged(out: Path) -> Iterator[Staging]:
-    """Return a context manager for writing files, which all get their final names at its end.
+    """Return a context manager that yields a Staging, whose files all get their final names at the end.
 
     On any failure or interrupt no file is left. Raises GraphfixError if the system can't write. The error names `out`,
     the file that the user requested.

@@ -17,7 +17,10 @@ MODELS = {"onnx": "an ONNX model", "tflite": "a TFLite model"}
 
 
 def refuse(source: Path, output: Path, *, in_place: bool) -> None:
-    """Raise GraphfixError if the result can't be written to `output`, for example a folder or the input itself."""
+    """Raise GraphfixError if the result can't be written to `output`.
+
+    `output` may not be a folder, a stream or a path in a missing folder. It may be the input only if `in_place`.
+    """
     refuse_stream(output)
     if output.is_dir():
         raise GraphfixError(f"{output}: a folder; name the output file")

@@ -251,8 +251,8 @@ class OnnxModel:
     def _upgrade(self, version: int) -> None:
         """Convert the whole model to a newer opset, once. Raises Refused if it can't be converted.
 
-        At opset 8 the view stays until the next `refresh`, because the lifts that belong to the conversion are planned
-        on it.
+        After a conversion to opset 8 the view stays until the next `refresh`, because lifts that belong to the
+        conversion are planned on it.
         """
         from graphfix.formats.onnx.opset import to_8
 

@@ -74,7 +74,8 @@ class Question:
     def places(self, axes: Sequence[int], rank: int | None = None) -> list[int] | None:
         """Return `axes` counted from the front; None if an axis is out of range or repeated.
 
-        `rank` is the rank in which the axes are counted. It is the rank of operand 0 by default.
+        `rank` is the rank in which the axes are counted. It is the rank of operand 0 by default. Negative axes are
+        valid from opset 11 on.
         """
         rank = self.data.ndim if rank is None else rank
         low = -rank if self.version >= NEGATIVE_AXES_SINCE else 0
@@ -191,9 +192,9 @@ def _reshape(question: Question) -> bool:
 
 
 def _divides(sizes: Sequence[int], dims: Sequence[int]) -> bool:
-    """Return whether the size at -1 is defined.
+    """Return whether the size that -1 stands for can be computed, or there is no -1.
 
-    It is undefined if another size is 0, because 0 would be divided by 0.
+    It can't be computed if another size is 0, because 0 would be divided by 0.
     """
     copied = [dims[at] if size == 0 else size for at, size in enumerate(sizes) if size != -1]
     return -1 not in sizes or 0 not in copied

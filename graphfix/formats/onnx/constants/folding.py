@@ -53,7 +53,10 @@ ROUNDED_ONCE = frozenset(
     "Where Add Sub Mul Div Neg Abs Sign Floor Ceil Sqrt Min Max ReduceMin ReduceMax "
     "Equal Greater Less GreaterOrEqual LessOrEqual".split()
 )
-"""Operators that are exact for integers, and for finite floats except -0: onnxruntime's Where drops the sign of -0."""
+"""Operators whose results have the same bits in every runtime, for integers and for finite floats except -0.
+
+onnxruntime's Where drops the sign of -0.
+"""
 SIZES = frozenset(("Shape", "Size"))
 """Operators whose result depends only on the operand's shape."""
 FLOATS = ("float32", "float64")

@@ -64,8 +64,8 @@ class _Move:
     def _rename(self, body: GraphProto, results: Sequence[str]) -> list[NodeProto]:
         """Rename the body's values: its outputs get the names of the node's results, and all other names become unique.
 
-        Return the Identity nodes that are needed for the other results. They are results that no node of the body
-        computes, and a second result of one value.
+        Return Identity nodes for the results whose name no value of the body can get. They are results that the body
+        only passes on from outside, constants that the outer graph returns, and a second result of one value.
         """
         made = {name for inner in body.node for name in inner.output if name}
         constants = set(_held(body))

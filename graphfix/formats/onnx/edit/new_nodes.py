@@ -262,8 +262,8 @@ class NodeBuilder:
     def lifted(self, value: Value, axes: tuple[int, ...], reader: int) -> Value:
         """Return the value with unit axes at the positions `axes` of the result, added by a node.
 
-        The node is a Reshape if the shape is static and has no 0, and otherwise an Unsqueeze. It is made once in this
-        graph.
+        The node is a Reshape if the shape is static and has no 0 and the opset allows it, and otherwise an Unsqueeze.
+        It is made once in this graph.
         """
         key = ("lift", value, axes)
         found = self.order.reuse(key, reader)
@@ -319,7 +319,7 @@ class NodeBuilder:
         return found
 
     def tiled(self, value: Value, shape: Shape, reader: int) -> Value:
-        """Return a Tile of `value` to the shape `shape`. Opset 6 and 7 have no Expand.
+        """Return a Tile of `value` to the shape `shape`, for opset 6 and 7, which have no Expand.
 
         Raises Refused if a repeated size is not constant.
         """

@@ -135,7 +135,7 @@ def _node(
 
 
 def _unroll(state: State, node: Node, edit: Inline) -> Node:
-    """Record that the trips of a loop replace it. The node no longer reads the trip count and the condition.
+    """Record that the trips of a loop replace it. A Loop no longer reads its trip count and its condition.
 
     The replacement is made after all other edits.
     """
@@ -149,11 +149,9 @@ def _unroll(state: State, node: Node, edit: Inline) -> Node:
 
 
 def _decide(state: State, node: Node, edit: Inline) -> Node:
-    """Record that the branch `edit.branch` replaces the node.
+    """Record that the branch `edit.branch` replaces the node, after all other edits.
 
     The nodes of the other branches no longer read anything.
-
-    The replacement is made after all other edits.
     """
     state.renews = True
     views = state.views
@@ -167,6 +165,6 @@ def _decide(state: State, node: Node, edit: Inline) -> Node:
 
 
 def _silence(state: State, graph: Graph) -> None:
-    """Remove the operands of all nodes of a graph, so that they count as readers of nothing."""
+    """Remove the operands of all nodes of a graph, so that its nodes no longer count as readers."""
     for node in [*graph.nodes, *graph.made]:
         replace_node(state, node, node.reading(()))

@@ -166,10 +166,11 @@ def _expanded(state: State, before: Node, value: Value, edit: Stretch) -> Value:
 
 
 def restate(state: State, value: Value, to: Shape, reader: Node) -> Value:
-    """Return a constant in the shape `to`, whose elements repeat to the same numbers, for the node `reader`.
+    """Return a constant with the same numbers in the shape `to`, for the node `reader`.
 
-    The value may be the result of a DequantizeLinear of a constant. Then the constant in front of it is changed. Raises
-    Refused if the constant is not stored as a tensor.
+    An axis along which the elements do not change may be cut to 1, and unit axes in front may be added or removed. If
+    the value is a dequantized constant, the constant in front of the DequantizeLinear is changed. Raises Refused if the
+    constant is not stored as a tensor.
     """
     tensor = state.views.tensors.get(value)
     producer = value.producer

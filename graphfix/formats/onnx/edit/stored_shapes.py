@@ -39,7 +39,7 @@ def restate(scope: GraphScope, value: Value, equal: Container[str]) -> None:
 
 
 def drop_underived(scope: GraphScope, graph: Graph) -> None:
-    """Open the sizes of stored shapes that are numbers in the file but that shape inference can't compute.
+    """Replace each number of a stored shape that shape inference can't compute by an open size.
 
     This is done only for a value that a new node reads, or whose stored shape is that of a new value. It must be called
     before new values are declared. Functions store no shapes.
@@ -65,13 +65,13 @@ def _static_shapes(graph: Graph) -> Iterator[Dims]:
 
 
 def _without_underived(stored: Dims, computed: Sequence[Size]) -> list[int | str | None]:
-    """Return a stored shape in which each number is open that shape inference can't compute. The rank stays."""
+    """Return a stored shape with an open size in place of each number that shape inference can't compute."""
     pairs = zip(stored, computed, strict=True)
     return [None if isinstance(said, int) and not isinstance(size, int) else said for said, size in pairs]
 
 
 def _has_underived_number(stored: Dims, computed: Sequence[Size]) -> bool:
-    """Return whether a stored size is a number although the computed size is none."""
+    """Return whether a stored size is a number although the computed size is not."""
     pairs = zip(stored, computed, strict=False)
     return any(isinstance(said, int) and not isinstance(size, int) for said, size in pairs)
 

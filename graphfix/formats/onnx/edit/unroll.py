@@ -27,7 +27,10 @@ KNOWN_DOMAINS: Final = frozenset({"", "ai.onnx", "ai.onnx.ml"})
 
 
 def check_loop(node: NodeProto, trips: int) -> None:
-    """Raise Refused if a Loop or Scan can't be replaced by its trips."""
+    """Raise Refused if a Loop or Scan can't be replaced by its trips.
+
+    Examples are a body that does not fit the node, random operators, and operators that may keep a state.
+    """
     body = next(
         (
             attribute.g
@@ -59,7 +62,10 @@ def scanned(node: NodeProto) -> int:
 
 
 def each_number(node: NodeProto, name: str, count: int) -> list[int]:
-    """Return the numbers of a list attribute that must have `count` of them; `count` zeros if it has not."""
+    """Return the integers of a list attribute with `count` entries.
+
+    If the attribute is absent or has another length, `count` zeros are returned.
+    """
     given = next((list(attribute.ints) for attribute in node.attribute if attribute.name == name), [])
     return given if len(given) == count else [0] * count
 

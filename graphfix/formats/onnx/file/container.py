@@ -197,7 +197,7 @@ class Container:
 
 
 def read(source: Path | bytes, data_root: Sequence[Path] = (), folder: Path | None = None) -> Container:
-    """Read an ONNX model without its payloads. Its data files may also lie in the folders of `data_root`.
+    """Return an ONNX model without its large payloads. Its data files may also lie in the folders of `data_root`.
 
     The locations of the data files are relative to the model's file, or to `folder` for bytes.
 
@@ -205,7 +205,7 @@ def read(source: Path | bytes, data_root: Sequence[Path] = (), folder: Path | No
     a graph, an IR version, and from IR version 3 on at least one opset_import. Writers put opset_import behind the
     graph, so files that were cut short are usually detected. The bytes of a payload are not checked.
 
-    Raises GraphfixError, one line with the source's name, if the source is missing, empty, unreadable or not such a
+    Raises GraphfixError, one line with the source's name, if the source is missing, empty, unreadable or not an ONNX
     model, or if `check_external` finds a fault.
     """
     opened = open_source(source)

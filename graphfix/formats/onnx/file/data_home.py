@@ -105,9 +105,9 @@ def is_inside(location: str) -> bool:
 def copied_names(locations: Iterable[str], model: str) -> dict[str, str]:
     """Return the file name of the copy of each data file, by location, for a model in another folder.
 
-    `model` is the file name of that model `m.onnx`. The copies are called `m.onnx.data`, `m.onnx-2.data`,
+    `model` is that model's file name. For `m.onnx` the copies are called `m.onnx.data`, `m.onnx-2.data`,
     `m.onnx-3.data` ... in the order of the locations' names. So the copies of two models in one folder never have the
-    same name. Raises GraphfixError for a model whose data could not be found by such a name on every system.
+    same name. Raises GraphfixError for a model whose data could not be found by this name on every system.
     """
     plain = {location: posixpath.normpath(location) for location in locations}
     if plain and (not is_inside(model) or "\\" in model or "*" in model or not _is_utf8(model)):

@@ -148,8 +148,8 @@ def refuse_data_name(files: Iterable[Path], out: Path) -> None:
 def refuse_kept_links(locations: Iterable[str], out: Path, home: DataHome) -> None:
     """Raise GraphfixError if a new model `out` would refer to a data file that graphfix then refuses to read.
 
-    `home` is the home of `out`. It is a folder whose data files may be links, such as the cache of a model hub. Missing
-    data files are skipped.
+    `home` contains the folders in which the data files of `out` may lie. The files in them may be links, as in the
+    cache of a model hub. Missing data files are skipped.
     """
     for location in locations:
         file = Path(os.path.realpath(home.folder / location))

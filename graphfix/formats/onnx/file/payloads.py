@@ -178,9 +178,11 @@ class Weaver:
         return encode(tag) + encode(inside), inner, inside
 
     def _payload(self, body: int, stop: int) -> tuple[bytes, Sequence[Piece], int]:
-        """Return what replaces a `raw_data` field: encoded tag and length, pieces, and the pieces' number of bytes.
+        """Return the parts that replace a `raw_data` field.
 
-        If the field is a marker, the pieces are the payload's records in the source, which have their own tags.
+        The parts are the encoded tag and length, the pieces, and the pieces' number of bytes.
+
+        If the field is a marker, the pieces are the payload's records in the source. They contain their tags already.
         """
         payload = bytes(self.blob[body:stop])
         cut = cut_of(payload, self.nonce, self.cuts)

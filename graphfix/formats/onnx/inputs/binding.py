@@ -23,7 +23,7 @@ AXES_ARE_OPERANDS_SINCE = 13
 
 
 def _free(graph: GraphProto) -> list[str]:
-    """Return the symbols in the shapes of the inputs, in order."""
+    """Return the symbols in the shapes of the inputs without a default, in order."""
     return list(
         dict.fromkeys(size for value in _free_inputs(graph) for size in declared(value) or () if isinstance(size, str))
     )
@@ -191,7 +191,10 @@ def _stored(graph: GraphProto) -> Iterator[ValueInfoProto]:
 
 
 def update_shapes(main: GraphScope) -> None:
-    """Write the inferred numbers into the stored shapes, even if a stored size is another one."""
+    """Write the inferred numbers into the stored shapes, even if a different size is stored there.
+
+    If the stored rank is wrong, the inferred rank is written too.
+    """
     for _, value, sizes in _computed(main):
         stored = declared(value)
         if stored is None:
@@ -205,7 +208,11 @@ def update_shapes(main: GraphScope) -> None:
 
 
 def complete_shapes(main: GraphScope) -> None:
-    """Write inferred numbers where a stored size is open, and declare the shape of an output that has none."""
+    """Write inferred numbers where a stored size is open.
+
+    A shape is also declared for an output or value_info without a shape, if all its sizes are inferred numbers. Values
+    with a wrong stored shape are skipped.
+    """
     for scope, value, sizes in _computed(main):
         tensor, stored = value.type.tensor_type, declared(value)
         if value.name in scope.stale:

@@ -81,9 +81,9 @@ class LoadInference:
     failure: str = ""
     """The reason why onnx's inference failed, or empty. After a failure the wrong shapes are unknown."""
     crowded: dict[Graph, Claim] = field(default_factory=dict)
-    """For each graph in which a wrong shape is also the shape of another value: the wrong shape.
+    """For each graph in which another value has the same sizes as a wrong shape: the wrong shape.
 
-    They may share a buffer.
+    The two values may share a buffer.
     """
 
     def __post_init__(self) -> None:

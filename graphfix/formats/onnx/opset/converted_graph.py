@@ -77,7 +77,7 @@ class ConvertedGraph:
         self.dropped.add(name)
 
     def add(self, node: NodeProto, *, behind: bool = False) -> None:
-        """Add a node before the node that is being converted, or behind it."""
+        """Add a node before the node that is being converted, or behind it if `behind` is True."""
         (self.after if behind else self.before).setdefault(self.at, []).append(node)
 
     def place(self) -> None:

@@ -186,7 +186,8 @@ def _resize(node: NodeProto, graph: ConvertedGraph) -> None:
     """Convert a Resize of opset 10, 11 or 12.
 
     In opset 10 coordinates are asymmetric and rounded down. From opset 13 on, an operand that is not used is absent,
-    but before it is an empty tensor.
+    but before it is an empty tensor. Raises Refused for an opset 10 Resize that may shrink by nearest elements, because
+    opset 10 does not define their selection.
     """
     if graph.version < 11:  # noqa: PLR2004 -- where coordinates are declared
         scales = graph.elements(node.input[1])
