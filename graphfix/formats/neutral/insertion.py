@@ -17,7 +17,7 @@ class Order:
     anchors: list[int] = field(default_factory=list)
     """For each node of `graph.made`, the index of the file's node in front of which it is placed."""
     early: set[int] = field(default_factory=set)
-    """Indices of made nodes that are sorted before all others with the same anchor.
+    """Indices of new nodes that are sorted before all others with the same anchor.
 
     They were made after nodes that read them.
     """
@@ -54,7 +54,7 @@ class Order:
         return found
 
     def reuse_before(self, value: Value, reader: int) -> None:
-        """Move the made node that computes a value in front of the file's node `reader`, if it is placed behind."""
+        """Move the new node that computes a value in front of the file's node `reader`, if it is placed behind."""
         place = value.place
         if place is not None and place < 0 and value.graph is self.graph and reader < self.anchors[-1 - place]:
             self.anchors[-1 - place] = reader
@@ -74,7 +74,7 @@ class Order:
     def anchor(self, node: Node) -> int:
         """Return the index of a node of the file.
 
-        For a made node, return the index of the file's node that it is placed before.
+        For a new node, return the index of the file's node that it is placed before.
         """
         return node.index if node.index >= 0 else self.anchors[-1 - node.index]
 

@@ -78,7 +78,7 @@ class NodeBuilder:
     fresh: Callable[[str], str]
     """Returns a name that nothing in the file has, made from a stem."""
     templates: dict[int, NodeProto] = field(default_factory=dict)
-    """For each made node that is a copy of a file's node, by its index: the message that is copied."""
+    """For each new node that is a copy of a node of the file, by the new node's index: the message that is copied."""
     initializers: dict[Value, TensorProto] = field(default_factory=dict)
     reshaped: set[Value] = field(default_factory=set)
     """Values that kept their name and got a new shape."""
@@ -136,7 +136,7 @@ class NodeBuilder:
         name, place = self.fresh(result), -1 - len(anchors)
         value = Value(name, shape, dtype, kind, graph, None, place)
         version = self.scope.versions.get(domain, 1)
-        # `Order.enter` is repeated in line here, because the calls take a hundredth of the time for a big model.
+        # `Order.enter` is repeated in line here, because the calls would add 1% to the time for a big model.
         graph.made.append(Node(op, domain, version, name, place, graph, operands, (value,), attributes, None))
         anchors.append(reader)
         for operand in operands:
@@ -201,7 +201,8 @@ class NodeBuilder:
             exact = tensor_of(elements, TensorProto.DOUBLE, shape.numbers)
             value = self.constant(stem, exact, shape, "float64", reader)
             value = self.node("Cast", (value,), stem, shape, "int64", reader, {"to": int(TensorProto.INT64)})
-        self.scope.elements[value.name] = tuple(elements)  # Later rewrites read the elements of the vector here.
+        # The elements are recorded, because later rewrites read them.
+        self.scope.elements[value.name] = tuple(elements)
         self.order.made[key] = value
         return value
 

@@ -67,7 +67,7 @@ class State:
         self.quantizes = any(node.op in QUANTIZING for graph in self.views.graphs for node in graph.nodes)
 
     def message(self, node: Node) -> NodeProto:
-        """Return the message of a node of the file. For a made node, return the message of which it is a copy."""
+        """Return the message of a node of the file. For a new node, return the message of which it is a copy."""
         if node.index >= 0:
             return self.views.protos[node.graph][node.index]
         return self.builders[node.graph].templates[node.index]

@@ -107,7 +107,8 @@ def is_standard(domain: str) -> bool:
 
 def steps(nodes: Sequence[NodeProto]) -> Steps:
     """Return the nodes of a graph, read into lists."""
-    # If a message is queried for an absent list, it keeps 350 bytes for the answer. These messages are dropped.
+    # A message object that is read for an absent list keeps 350 bytes. So these objects are released, and `messages`
+    # gets new ones.
     bare = [not node.attribute for node in nodes]
     messages = list(nodes)
     seen_operators: dict[Operator, Operator] = {}  # One shared pair for each operator, because few are distinct.
