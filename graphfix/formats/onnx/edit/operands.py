@@ -29,8 +29,8 @@ from graphfix.shapes.shape import with_axes
 def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node, *, alone: bool = True) -> Value:
     """Return `value` with unit axes at the positions `axes` of the result, for the node `reader`.
 
-    Constants are copied or changed, and other values are lifted by a new node. A constant is changed in place only if
-    `alone` is True and nothing else uses it.
+    A constant is copied, or changed in place if `alone` is True and nothing else uses it. A dequantized value is lifted
+    in front of its DequantizeLinear if possible. Other values are lifted by a new node.
     """
     tensor = _constant_tensor(state, value) if value.kind == "constant" else None
     if tensor is not None:
@@ -122,7 +122,8 @@ def _serves_only(value: Value, reader: Node) -> bool:
 def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
     """Return `value` stretched as the edit requires.
 
-    `before` is the node as it was before its edits. The stretch uses the run-time sizes of its operands.
+    `before` is the node as it was before its edits. The stretch uses the run-time sizes of its operands. A dequantized
+    value is stretched in front of its DequantizeLinear if possible.
     """
     producer = _dequantize(state, value)
     if producer is not None and moves_by_node(producer):
