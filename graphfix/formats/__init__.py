@@ -1,4 +1,4 @@
-"""The file formats: which one a file has is decided by its content, never by its name."""
+"""The file formats. A file's format is decided by its content, never by its name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def format_of(source: Path | bytes) -> str:
-    """Return `tflite` or `onnx`, by the content. Raises GraphfixError for a file that can't be read or is no model."""
+    """Return `tflite` or `onnx`, the format of a model file or of its bytes, by the content.
+
+    Content that starts like no known file counts as `onnx`. Raises GraphfixError for a file that can't be read, and for
+    content that is known not to be a model (for example an archive or a model of another tool).
+    """
     refuse_foreign(source)
     return "tflite" if _head(source)[tflite.IDENTIFIER_AT] == tflite.IDENTIFIER else "onnx"
 
@@ -24,10 +28,11 @@ def format_of(source: Path | bytes) -> str:
 def load(
     source: Path | bytes | ModelProto, data_root: Sequence[Path] = (), folder: Path | None = None
 ) -> OnnxModel | TfliteModel:
-    """Read a model file, its bytes, or an onnx ModelProto. Raises GraphfixError if the source is not a model.
+    """Read a model from a file, its bytes, or an onnx ModelProto.
 
     `data_root` lists further folders in which the data files of an ONNX model may lie. `folder` is the folder to which
-    the locations of data files are relative, for a model that is not a file.
+    the locations of data files are relative, for a model that is not a file. Raises GraphfixError if `source` is not a
+    model.
     """
     if isinstance(source, (bytes, Path)) and format_of(source) == "tflite":
         from graphfix.formats.tflite.model import load as load_tflite
@@ -41,7 +46,8 @@ def load(
 def data_locations(source: Path, data_root: Sequence[Path] = ()) -> Sequence[str]:
     """Return the locations of a model's data files, as the model states them.
 
-    These are the locations below the model's folder, and those that `data_root` allows. Raises GraphfixError.
+    For an ONNX model these are the locations below the model's folder, and the locations that `data_root` allows.
+    Raises GraphfixError if the model can't be read.
     """
     if format_of(source) == "tflite":
         from graphfix.formats.tflite.file.container import read

@@ -1,1 +1,1 @@
-"""What both formats share: carrying out edits, placing new nodes, mapped and staged files, publishing a result."""
+"""Code that the ONNX and the TFLite format share: carrying out edits, ordering new nodes, reading and writing files."""

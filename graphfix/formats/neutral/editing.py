@@ -1,4 +1,4 @@
-"""What carrying edits out has in common in every format: all or none, fresh names, dead nodes."""
+"""Carry out edits on a model of either format: check them, apply them, choose fresh names, remove dead nodes."""
 
 from __future__ import annotations
 
@@ -32,30 +32,35 @@ from graphfix.results.records import dataclass, field
 from graphfix.shapes.dim import Shape
 
 NodeEdit: TypeAlias = Fold | Canonicalize | Evaluate | Replace | Inline
-"""The edits of a whole node."""
+"""The edits that replace or remove a node as a whole."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class FreshNames:
-    """Names for what edits add: `x`, `x_1`, `x_2` ..., each of them unique."""
+    """A generator of unique names for the values and nodes that edits add: `x`, `x_1`, `x_2` ..."""
 
     taken: set[str]
-    """Every name that is in use."""
+    """Every name that is in use in the file."""
     reserved: str = ""
-    """What no new name has in it, where the file has such names."""
+    """A text that no new name may contain, because names of the file that contain it have a meaning.
+
+    Empty: any text may.
+    """
     counters: dict[str, int] = field(default_factory=dict)
-    """By stem: the last number that was tried."""
+    """For each stem, the last number that was appended to it."""
 
     def __call__(self, stem: str) -> str:
-        """Return a name that nothing has, and take it."""
+        """Return a name that is not in use yet, and mark it as used: `stem` itself, or `stem` with a number."""
         if self.reserved:
             stem = stem.replace(self.reserved, "_")
         taken = self.taken
         size = len(taken)
         taken.add(stem)
-        return stem if len(taken) > size else self._numbered(stem)  # to look first would take as long again
+        # Looking the stem up before adding it would take twice as long.
+        return stem if len(taken) > size else self._numbered(stem)
 
     def _numbered(self, stem: str) -> str:
+        """Return `stem` with the first unused number appended (`x_1`, `x_2` ...), and mark the name as used."""
         number = self.counters.get(stem, 0) + 1
         while (name := f"{stem}_{number}") in self.taken:
             number += 1
@@ -65,34 +70,41 @@ class FreshNames:
 
 
 class State(Protocol):
-    """What the edits of one model share, as far as it is the same in every format."""
+    """The state that all edits of one model share, as far as it is the same in every format."""
 
     dead: dict[Value, None]
-    """Values that lost a reader: those that nobody reads in the end are removed."""
+    """Values that lost a reader. In the end, those that no node reads are removed with their producers."""
     quantizes: bool
-    """Whether an operand may be quantized, which the looks of a node do not say."""
+    """Whether the model quantizes.
+
+    If so, edits are checked for each node, because alike nodes may differ in their quantization.
+    """
 
     def put(self, node: Node, index: int, value: Value) -> Node:
-        """Let the node read `value` as operand `index`."""
+        """Make the node read `value` as operand `index`, and return the node as it is now."""
 
     def remove(self, node: Node) -> None:
-        """Remove a node whose results nobody reads any more."""
+        """Remove a node whose results no node reads any more."""
 
     def is_gone(self, node: Node) -> bool:
-        """Whether a node was removed."""
+        """Return whether the node was removed."""
 
     def carry(self, node: Node) -> None:
-        """Give the results of a carrier, and of those behind it, the shape of what it reads now."""
+        """Copy the shape of the node's operand 0 to its result, if the node is a carrier.
+
+        A carrier is a quantize or dequantize node, whose result has the shape of its operand. Carriers that read this
+        result are updated too.
+        """
 
 
 class Builder(Protocol):
-    """What adds nodes and constants to one graph."""
+    """An object that adds nodes and constants to one graph."""
 
     def new(self, new: New, operands: tuple[Value, ...], node: Node, /) -> Value:
-        """Make one of the nodes that stand in the place of `node`, before it."""
+        """Add the planned node `new`, which reads `operands`, in front of the existing `node`; return its result."""
 
     def new_constant(self, new: Numbers, node: Node, /) -> Value:
-        """Make a constant that one of them reads."""
+        """Add the planned constant `new` for a new node in front of the existing `node`; return its value."""
 
 
 S = TypeVar("S", bound=State)
@@ -100,13 +112,16 @@ NOT_KNOWN = (
     "what it computes is not known before the model runs: bind the free sizes (--dim, --shape), "
     "or set the inputs that it depends on (--set)"
 )
-"""Why a node is not evaluated."""
+"""The reason for which a node is not evaluated."""
 Change: TypeAlias = Callable[[Node, Node], Node]
-"""Carries one edit out on a node, which the second one is as it was before all of them; returns it as it is now."""
+"""A function that carries one edit out on a node and returns the node after the edit.
+
+Its arguments are the node as it is now, and the node as it was before all edits of its plan.
+"""
 
 
 class Changing(Protocol):
-    """A model that says whether it was changed."""
+    """A model that records whether it was changed."""
 
     changed: bool
 
@@ -121,18 +136,20 @@ def applier(
     restate: Callable[[S, Value, Shape, Node], Value],
     carry_out: Callable[[S, Node, NodeEdit], Node],
 ) -> Applier:
-    """What carries these edits out on a node, and on each that looks the same: what is theirs is looked up once.
+    """Return a function that carries these edits out on a node. It can be called for each node with the same plan.
 
-    What was checked once is checked no more, but where something `quantizes`.
+    Each edit is translated into a function once, when `applier` is called. The edits are checked on the first node
+    only, or on every node if the model quantizes (`state.quantizes`).
 
-    `check`, `lift`, `stretch`, `restate` and `carry_out` are the format's. A stretch is by the sizes of the node's
-    operands as they were before its edits.
+    `check`, `lift`, `stretch`, `restate` and `carry_out` are functions of the format. A stretch reads the sizes of the
+    node's operands as they were before its edits.
     """
     changes = [_change(state, edit, lift, stretch, restate, carry_out) for edit in edits]
     alone = len(edits) == 1
     is_checked = False
 
     def apply(node: Node) -> Node:
+        """Check the edits if needed, carry them out on `node` in order, and return the node as it is now."""
         nonlocal is_checked
         if state.quantizes or not is_checked:
             for edit in edits:
@@ -156,6 +173,7 @@ def _change(
     restate: Callable[[S, Value, Shape, Node], Value],
     carry_out: Callable[[S, Node, NodeEdit], Node],
 ) -> Change:
+    """Return a function that carries `edit` out on a node with the functions of the format."""
     match edit:
         case Lift(at, axes):
             return lambda node, _: state.put(node, at, lift(state, node.operand(at), axes, node))
@@ -166,13 +184,17 @@ def _change(
         case Restate(at, to):
             return lambda node, _: state.put(node, at, restate(state, node.operand(at), to, node))
         case Leave() | Assume() | Upgrade() | DropMetadata() | StateShape():
-            return lambda node, _: node  # the engine reports the first two, the model carries the others out
+            # The engine reports Leave and Assume. The model carries out the edits of the file.
+            return lambda node, _: node
         case _:
             return lambda node, _: carry_out(state, node, edit)
 
 
 def _check_source(state: State, edit: Edit) -> None:
-    """Raise Refused where an edit before this one took out or changed what the node is to read: it is planned again."""
+    """Raise Refused if an earlier edit removed or changed the value that a Bypass makes the node read.
+
+    The node is then planned again.
+    """
     if not isinstance(edit, Bypass):
         return
     maker = edit.source.producer
@@ -181,7 +203,10 @@ def _check_source(state: State, edit: Edit) -> None:
 
 
 def _bypassed(state: State, node: Node, edit: Bypass) -> Node:
-    """Let the node read the source; a node that edits made for it alone goes at once."""
+    """Make the node read the edit's source instead of its operand, and return the node.
+
+    The old producer is removed at once if an edit made it and nothing else uses its result.
+    """
     old = node.operand(edit.operand)
     node = state.put(node, edit.operand, edit.source)
     state.carry(node)
@@ -193,15 +218,18 @@ def _bypassed(state: State, node: Node, edit: Bypass) -> Node:
 
 @dataclass(frozen=True, slots=True)
 class NewNodes:
-    """What stands in the place of a node: each new node is made once, however often it is read."""
+    """The new nodes that replace a node. Each new node is made once, even if several nodes read it."""
 
     builder: Builder
     node: Node
     made: dict[int, Value] = field(default_factory=dict)
-    """By identity of what was planned."""
+    """The result of each new node that was made, by the identity (`id`) of the planned New."""
 
     def operands(self, last: New) -> tuple[Value, ...]:
-        """Make what a new node reads, those first that others read, and return its operands."""
+        """Make every new node on which `last` depends, and return the operands of `last`.
+
+        A new node is made after the new nodes that it reads.
+        """
         pending = [last]
         while pending:
             new = pending[-1]
@@ -215,6 +243,11 @@ class NewNodes:
         return tuple(map(self._value, last.operands))
 
     def _value(self, source: Source) -> Value:
+        """Return the value of a planned operand.
+
+        An int is an operand of the planned node, a New must be made already, Numbers become a new constant, and a Value
+        is returned unchanged.
+        """
         match source:
             case int():
                 return self.node.operand(source)
@@ -227,7 +260,7 @@ class NewNodes:
 
 
 def bypass(state: State, node: Node, at: int) -> None:
-    """Let everyone who reads the node's first result read its operand `at`, and remove the node."""
+    """Make every reader of the node's first result read the node's operand `at` instead, and remove the node."""
     source, result = node.operand(at), node.results[0]
     for reader, place in result.reads if result is not None else ():
         state.put(reader, place, source)
@@ -235,7 +268,7 @@ def bypass(state: State, node: Node, at: int) -> None:
 
 
 def replace_node(state: State, old: Node, new: Node) -> Node:
-    """Put a node in the place of another in the view; whatever that one read has lost a reader."""
+    """Replace the node `old` by `new` in the view, and note that the operands of `old` lost a reader. Return `new`."""
     set_node(new)
     for operand in new.operands:
         if operand is not None:
@@ -245,9 +278,9 @@ def replace_node(state: State, old: Node, new: Node) -> Node:
 
 
 def remove_dead(state: State, is_removable: Callable[[Node], bool]) -> list[Value]:
-    """Remove the nodes that only served what was edited; return the constants that only served it.
+    """Remove the nodes that became unused by the edits, and return the constants that became unused.
 
-    `is_removable` says of a node none of whose results is read whether it may go.
+    `is_removable` returns whether a node may be removed once its results are unused.
     """
     constants: dict[Value, None] = {}
     pending = list(state.dead)
@@ -255,7 +288,7 @@ def remove_dead(state: State, is_removable: Callable[[Node], bool]) -> list[Valu
         value = pending.pop()
         node = value.producer
         if node is None and value.kind == "constant":
-            constants[value] = None  # looked at once, however many of its readers go
+            constants[value] = None  # A constant is looked at once, however many of its readers are removed.
         elif (
             node is not None
             and not any(result.is_used for result in node.results if result is not None)

@@ -1,6 +1,6 @@
-"""Sizes of inputs that are stated to be equal (`--same`): merged into groups, the same for both formats.
+"""Merge sizes of inputs that the user states to be equal (`--same a=b`) into groups, for both formats.
 
-A label names a free size: the symbol that it is declared with, or `name[axis]` where there is none.
+A label identifies a free size: it is the size's symbol in the file, or `name[axis]` if the file has no symbol there.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from graphfix.shapes.dim import Dim, Parts, Size, bounds
 from graphfix.shapes.terms import Terms
 
 Same = Sequence[Sequence[str]]
-"""Each statement: its members, as they were written."""
+"""The statements of the user.
+
+Each statement is the list of its members as they were written, such as `x[0]` or `batch`.
+"""
 Member: TypeAlias = str | tuple[str, ...]
-"""A size, or the parts of a sum of sizes."""
+"""A size as it was written, or the parts of a sum of sizes: `past+seq` is `("past", "seq")`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,25 +32,32 @@ class Sum:
     number: int
 
     def size(self, terms: Terms, size_of: Callable[[str], Size]) -> Size:
-        """The sum as the view has it, where `size_of` is what a label stands for."""
+        """Return the sum as a size of the view. `size_of` returns the size of a label."""
         return terms.add(self.number, *map(size_of, self.labels))
 
 
 NO_SUMS: Mapping[str, Sum] = MappingProxyType({})
 Group: TypeAlias = dict[int | str | Sum, None]
-"""Sizes that are one: labels, and at most a number or a sum."""
+"""Sizes that are equal: any number of labels, and at most one number or sum. The keys are the sizes."""
 
 
 def member(text: str, size_names: Container[str]) -> Member:
-    """A member of a statement: what is no name itself and holds a `+` is a sum."""
+    """Return a member of a statement: for a sum such as `past+seq` its parts `("past", "seq")`, else the text itself.
+
+    A text with a `+` is not a sum if it is itself in `size_names`, or if a part is empty.
+    """
     parts = tuple(part.strip() for part in text.split("+"))
     return parts if len(parts) > 1 and all(parts) and text not in size_names else text
 
 
 def groups(where: str, same: Sequence[Sequence[Member]], size_of: Callable[[str], int | str]) -> list[Group]:
-    """The sizes that are one. Raises GraphfixError where members are two numbers, or two sums, or a number and a sum.
+    """Return the groups of equal sizes. Statements that have a size in common are merged.
 
-    `size_of`: what the file has for a member, a number or a label. It raises GraphfixError for an unknown one.
+    `size_of` returns the size that the file declares for a member: a number, or a label. It raises GraphfixError for an
+    unknown member. `where` begins the error messages.
+
+    Raises GraphfixError if a group has two different numbers, two sums, or a number and a sum. It is also raised if a
+    part of a sum is itself equal to a sum.
     """
     found: list[Group] = []
     for members in same:
@@ -75,6 +85,7 @@ def groups(where: str, same: Sequence[Sequence[Member]], size_of: Callable[[str]
 
 
 def _sized(member: Member, size_of: Callable[[str], int | str]) -> int | str | Sum:
+    """Return the size of a member: a number, a label, or a Sum if the member is a sum with labels."""
     if isinstance(member, str):
         return size_of(member)
     sizes = [int(part) if re.fullmatch(r"\d{1,19}", part) else size_of(part) for part in member]
@@ -84,18 +95,21 @@ def _sized(member: Member, size_of: Callable[[str], int | str]) -> int | str | S
 
 
 def text(members: Iterable[Member]) -> str:
-    """The statement as an option."""
+    """Return a statement as the command-line option: `--same a=b`."""
     return f"--same {'='.join(each if isinstance(each, str) else '+'.join(each) for each in members)}"
 
 
 def place(member: str) -> tuple[str, int] | None:
-    """The input and the axis that `name[axis]` says; None for another text."""
+    """Return the input's name and the axis that a text `name[axis]` contains; None for any other text."""
     match = re.fullmatch(r"(.+)\[(\d{1,19})\]", member, re.DOTALL)
     return None if match is None else (match[1], int(match[2]))
 
 
 def met(where: str, labels: Iterable[str], ranges: Mapping[str, Size], name: Parts) -> Size:
-    """One size of this name, in the range that is left where the labels have ranges. Raises GraphfixError."""
+    """Return one size with the name `name`, whose range is the intersection of the ranges of all labels.
+
+    Raises GraphfixError if the ranges have no size in common.
+    """
     listed = list(labels)
     lows, highs = zip(*(bounds(ranges.get(label, Dim())) for label in listed), strict=True)
     low, high = max(lows), min((high for high in highs if high is not None), default=None)
@@ -107,5 +121,5 @@ def met(where: str, labels: Iterable[str], ranges: Mapping[str, Size], name: Par
 
 
 def assumed(same: Same) -> Iterator[str]:
-    """What is assumed by each statement."""
+    """Yield a sentence for each statement: the sizes that are assumed to be equal."""
     return (f"the sizes {', '.join(members)} are equal (--same)" for members in same)

@@ -1,4 +1,4 @@
-"""Files are mapped, copied by ranges, and appear whole or not at all."""
+"""Map files into memory, copy them by ranges, and write files that appear complete or not at all."""
 
 from __future__ import annotations
 
@@ -17,43 +17,52 @@ from graphfix.results.files.file_kinds import LFS_POINTER, refuse_no_file, refus
 from graphfix.results.records import dataclass, field
 
 CHUNK: Final = 1 << 20
-"""Bytes that are held in memory at a time."""
+"""The number of bytes that are buffered in memory before they are written."""
 BY_KERNEL: Final = 1 << 18
-"""Bytes; a shorter range is read and written with its neighbours: cheaper than a call to copy it."""
+"""The shortest range, in bytes, that the kernel copies.
+
+For a shorter one, reading and writing is cheaper than the call.
+"""
 KERNEL_CALL: Final = 1 << 30
-"""Bytes that one call is asked to copy; Linux copies less than 2^31."""
+"""The largest number of bytes that one system call is requested to copy. Linux copies less than 2^31."""
 UNABLE: Final = frozenset(
     getattr(errno, name)
     for name in "EXDEV EINVAL ENOSYS EOPNOTSUPP ENOTSUP EPERM EBADF ENOTSOCK EOVERFLOW".split()
     if hasattr(errno, name)
 )
-"""What a kernel answers that can't copy between two files (copy_file_range(2), sendfile(2)); reading can."""
+"""Error numbers of a kernel that can't copy between two files, although reading and writing works.
+
+Sources: copy_file_range(2), sendfile(2).
+"""
 BINARY: Final[int] = getattr(os, "O_BINARY", 0)
 
 Span = tuple[int, int]
 """Start and stop of a range of the source, in bytes."""
 Held = bytes | bytearray | memoryview
 Piece = Held | Span
-"""What a file is written from: literal bytes, or a range of the source."""
+"""A part of a file to be written: literal bytes, or a range of the source."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Source:
-    """The bytes a model was read from: a mapped file, which stays open while the source lives, or bytes."""
+    """The bytes from which a model was read: bytes in memory, or a mapped file.
+
+    A file stays open while this object exists.
+    """
 
     name: str
-    """What error messages call it."""
+    """The name in error messages: the path, or `<bytes>`."""
     data: memoryview
     descriptor: int | None = None
-    """None for bytes."""
+    """The descriptor of the open file; None for bytes."""
     modified: int = 0
-    """When the file was last written, in ns."""
+    """The time at which the file was last written, in ns; 0 for bytes."""
 
     def read(self, start: int, stop: int) -> bytes | memoryview:
-        """Read a range. Raises OSError, and GraphfixError where the file ends earlier than it did."""
+        """Return the bytes from `start` to `stop`. Raises OSError, and GraphfixError if the file became shorter."""
         if self.descriptor is None:
             return self.data[start:stop]
-        # Not from the map: the pages touched there would count as this process's memory.
+        # Not read from the map, because the pages would count as this process's memory.
         os.lseek(self.descriptor, start, os.SEEK_SET)
         data = os.read(self.descriptor, stop - start)
         if len(data) != stop - start:
@@ -61,12 +70,15 @@ class Source:
         return data
 
     def forget(self, stop: int) -> None:
-        """Release the pages of the map before `stop`: where one is read the system maps its neighbours too."""
+        """Release the pages of the mapped file before the offset `stop`.
+
+        The system maps the neighbours of a page that is read, so more memory is in use than was read.
+        """
         if isinstance(self.data.obj, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
             self.data.obj.madvise(mmap.MADV_DONTNEED, 0, stop)
 
     def check(self) -> None:
-        """Raise GraphfixError where the file was written to since it was opened: its ranges are void."""
+        """Raise GraphfixError if the file was written to since it was opened, because the ranges are then invalid."""
         if self.descriptor is None:
             return
         now = os.fstat(self.descriptor)
@@ -75,21 +87,28 @@ class Source:
 
 
 def open_source(source: Path | bytes) -> Source:
-    """Map a file, or wrap bytes. Raises GraphfixError where it is missing, no file, empty, or unreadable."""
+    """Map a file, or wrap bytes.
+
+    Raises GraphfixError if the source is empty, or if the path does not exist, is not a regular file or can't be read.
+    """
     if isinstance(source, bytes):
         if not source:
             raise GraphfixError("<bytes>: there are no bytes; give a serialized model")
         return Source("<bytes>", memoryview(source))
     try:
         return _map(source)
-    except ValueError as error:  # a NUL in the name
+    except ValueError as error:  # The path contains a NUL character.
         raise GraphfixError(f"{str(source)!r}: {error}; give the path of a model") from error
     except OSError as error:
         raise GraphfixError(f"{source}: {reason(error)}; give the path of a model that can be read") from error
 
 
 def _map(path: Path) -> Source:
-    refuse_no_file(path)  # before `open`, which would wait for the writer of a pipe
+    """Return a mapped file.
+
+    Raises OSError, ValueError for a NUL in the path, and GraphfixError for an unusable file.
+    """
+    refuse_no_file(path)  # Checked before `open`, because `open` would wait for the writer of a pipe.
     descriptor = os.open(path, os.O_RDONLY | BINARY)
     try:
         found = os.fstat(descriptor)
@@ -104,23 +123,27 @@ def _map(path: Path) -> Source:
 
 
 def reason(error: OSError) -> str:
-    """Return what went wrong in the system's words, in lower case: `no space left on device`."""
+    """Return the system's text for an error, in lower case: `no space left on device`."""
     return (error.strerror or type(error).__name__).lower()
 
 
 @dataclass(slots=True)
 class Staging:
-    """Files that are written under temporary names and renamed together; the model is the last one."""
+    """Files that are written under temporary names and renamed together. The last file is the model."""
 
     written: list[tuple[Path, Path]] = field(default_factory=list)
-    """Temporary and final name, in the order of their renaming."""
+    """Temporary and final path of each file, in the order in which they are renamed."""
     placed_files: list[Path] = field(default_factory=list)
-    """Files that have their final names already, to be removed on failure."""
+    """Files that already have their final names. They are removed on failure."""
 
     def write(self, path: Path, source: Source, pieces: Iterable[Piece]) -> None:
-        """Write literal bytes and ranges of the source. Raises OSError, and GraphfixError if it shrank."""
+        """Write literal bytes and ranges of the source to a temporary file, which `commit` renames to `path`.
+
+        Raises OSError, and GraphfixError if the source became shorter.
+        """
         temporary = path.parent / f".graphfix-{os.urandom(8).hex()}.tmp"
-        self.written.append((temporary, path))  # first: an interrupt may come in between
+        # Appended first, because an interrupt may happen before the file is complete.
+        self.written.append((temporary, path))
         out = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, _mode(path))
         try:
             _write_pieces(out, source, pieces)
@@ -128,13 +151,16 @@ class Staging:
             os.close(out)
 
     def copy(self, origin: Path, path: Path) -> None:
-        """Write a copy of a whole file. Raises OSError and GraphfixError."""
+        """Write a copy of the file `origin`, which `commit` renames to `path`. Raises OSError and GraphfixError."""
         size = origin.stat().st_size
         source = open_source(origin) if size else Source(str(origin), memoryview(b""))
         self.write(path, source, [(0, len(source.data))])
 
     def commit(self) -> None:
-        """Rename all files to their final names: the last one, the model, may replace a file; data files never do."""
+        """Rename all files to their final names.
+
+        The last file, the model, may replace an existing file. Raises GraphfixError if a data file would replace one.
+        """
         *data, model = self.written
         for temporary, path in data:
             if os.path.lexists(path):
@@ -144,19 +170,23 @@ class Staging:
         model[0].replace(model[1])
 
     def rollback(self) -> None:
-        """Remove what was written, unless an interrupt came after the last renaming: the model has its final name."""
+        """Remove the files that were written.
+
+        Nothing is removed if the model already has its final name: then an interrupt happened after the last renaming.
+        """
         if self.placed_files and not os.path.lexists(self.written[-1][0]):
             return
         for path in [temporary for temporary, _ in self.written] + self.placed_files:
-            with suppress(OSError):  # what failed first is the error to report
+            with suppress(OSError):  # The first failure is the error to report.
                 path.unlink(missing_ok=True)
 
 
 @contextmanager
 def staged(out: Path) -> Iterator[Staging]:
-    """Write files that all get their names at the end, or, on any failure or interrupt, leave no trace.
+    """Return a context manager that yields a Staging, whose files all get their final names at the end.
 
-    Raises GraphfixError where the system refuses to write `out`, the file that the user named.
+    On any failure or interrupt no file is left. Raises GraphfixError if the system can't write. The error names `out`,
+    the file that the user requested.
     """
     staging = Staging()
     try:
@@ -170,11 +200,15 @@ def staged(out: Path) -> Iterator[Staging]:
 
 
 def _mode(path: Path) -> int:
-    """Choose the permissions of the file that is replaced, or the usual ones; the umask applies to both."""
+    """Return the permissions for a new file: those of the file that it replaces, or 0o666.
+
+    The umask applies to both.
+    """
     return stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666
 
 
 def _write_pieces(out: int, source: Source, pieces: Iterable[Piece]) -> None:
+    """Write all pieces to the open file `out`. Small pieces are joined, and long ranges are copied by the kernel."""
     waiting: list[Held] = []
     size = 0
     for piece in pieces:
@@ -194,16 +228,16 @@ def _write_pieces(out: int, source: Source, pieces: Iterable[Piece]) -> None:
 
 
 def write_all(out: int, data: Held) -> None:
-    """Write all of it: one call may take less. Raises OSError."""
+    """Write all bytes of `data` to the file descriptor `out`, in several calls if needed. Raises OSError."""
     view = memoryview(data)
     while view:
         view = view[os.write(out, view) :]
 
 
 def copy_range(source: Source, out: int, start: int, stop: int) -> None:
-    """Append a range of the source, by the kernel where it can.
+    """Append the bytes from `start` to `stop` of the source to the file descriptor `out`, by the kernel if it can.
 
-    Raises OSError, and GraphfixError where the source ends earlier than it did.
+    Raises OSError, and GraphfixError if the source became shorter.
     """
     for copy in _kernel_copies(source.descriptor, out):
         start = _copy_by(copy, start, stop)
@@ -214,7 +248,10 @@ def copy_range(source: Source, out: int, start: int, stop: int) -> None:
 
 
 def _copy_by(copy: Callable[[int, int], int], start: int, stop: int) -> int:
-    """Copy as far as one of the kernel's ways goes, to `stop` or to where it can't; say how far that is."""
+    """Copy from `start` to `stop` with one function of the kernel, and return the position at which it stopped.
+
+    The position is less than `stop` if the kernel can't copy (further) between these files.
+    """
     while start < stop:
         try:
             done = copy(start, min(stop - start, KERNEL_CALL))
@@ -229,7 +266,7 @@ def _copy_by(copy: Callable[[int, int], int], start: int, stop: int) -> int:
 
 
 def _kernel_copies(source: int | None, out: int) -> list[Callable[[int, int], int]]:
-    """List the ways to copy without reading, best first: (from where, how many bytes) -> bytes copied."""
+    """Return functions that copy without reading, the best first: (start offset, number of bytes) -> bytes copied."""
     ways: list[Callable[[int, int], int]] = []
     if source is not None and hasattr(os, "copy_file_range"):
         ways.append(lambda at, size: os.copy_file_range(source, out, size, at))

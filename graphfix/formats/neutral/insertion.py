@@ -1,4 +1,4 @@
-"""Where the new nodes of one graph stand: each made once, before its first reader; and which nodes were removed."""
+"""Order the nodes of one graph: each new node is made once and is placed before its first reader."""
 
 from __future__ import annotations
 
@@ -11,27 +11,31 @@ from graphfix.results.records import dataclass, field
 
 @dataclass(slots=True, eq=False, repr=False)
 class Order:
-    """The order of execution of a graph's nodes, those of the file and those that edits made."""
+    """The execution order of a graph's nodes: nodes of the file and nodes that edits made."""
 
     graph: Graph
     anchors: list[int] = field(default_factory=list)
-    """For each node of `graph.made`: the place of the file's node that it stands before."""
+    """For each node of `graph.made`, the index of the file's node in front of which it is placed."""
     early: set[int] = field(default_factory=set)
-    """By place: nodes that stand before all others made for a position, for they were made after their readers."""
+    """Indices of new nodes that are sorted before all others with the same anchor.
+
+    They were made after nodes that read them.
+    """
     gone: set[int] = field(default_factory=set)
-    """The places of nodes that were removed."""
+    """The indices of nodes that were removed."""
     made: dict[object, Value] = field(default_factory=dict)
-    """By key: what was made for it; two readers of one thing share it."""
+    """The value that was made for each key. Readers that request the same key share the value."""
 
     @property
     def next_place(self) -> int:
-        """The place that the next new node will have."""
+        """The index that the next new node will have: -1, -2, -3 ..."""
         return -1 - len(self.anchors)
 
     def reuse(self, key: object, reader: int) -> Value | None:
-        """Return what was made for this key, moved before `reader` if its first reader came later.
+        """Return the value that was made for this key, or None if there is none yet.
 
-        What was taken out since, or has another shape now, is made again.
+        Its node is moved in front of the file's node `reader` if it was placed behind. Returns None too if the node was
+        removed or if its result was replaced, for example by one with another shape.
         """
         value = self.made.get(key)
         if value is None or value.place is None:
@@ -43,20 +47,23 @@ class Order:
         return value
 
     def once(self, key: object, reader: int, make: Callable[[], Value]) -> Value:
-        """Return the value that `reuse` returns for this key; if there is none, make the value and keep it."""
+        """Return the value that `reuse` returns for this key. If there is none, make the value and store it."""
         found = self.reuse(key, reader)
         if found is None:
             found = self.made[key] = make()
         return found
 
     def reuse_before(self, value: Value, reader: int) -> None:
-        """Move the node that made a value before `reader`, if it stands behind."""
+        """Move the new node that computes a value in front of the file's node `reader`, if it is placed behind."""
         place = value.place
         if place is not None and place < 0 and value.graph is self.graph and reader < self.anchors[-1 - place]:
             self.anchors[-1 - place] = reader
 
     def enter(self, node: Node, reader: int) -> None:
-        """Enter a node that was made for `reader` at the next place into the ledgers."""
+        """Add a node that was made for the file's node `reader` to the graph, and note which values it reads.
+
+        The node's index must be `next_place`.
+        """
         graph = self.graph
         graph.made.append(node)
         self.anchors.append(reader)
@@ -65,11 +72,14 @@ class Order:
                 graph.note(node.index, operand)
 
     def anchor(self, node: Node) -> int:
-        """Return the original position that a node has, or that it stands before."""
+        """Return the index of a node of the file.
+
+        For a new node, return the index of the file's node that it is placed before.
+        """
         return node.index if node.index >= 0 else self.anchors[-1 - node.index]
 
     def arrange(self) -> None:
-        """Sort the view's nodes, new ones before their readers, without those that are gone."""
+        """Sort the nodes of the view: put new nodes in front of their readers, and drop removed nodes."""
         self._move_before_readers()
         file, made, anchors = self.graph.nodes, self.graph.made, self.anchors
         order = sorted(range(len(made)), key=anchors.__getitem__)
@@ -85,17 +95,21 @@ class Order:
             nodes.append(made[at])
         nodes += file[done:]
         self.graph.nodes = [node for node in nodes if node.index not in self.gone] if self.gone else nodes
-        self.made.clear()  # nothing is made any more, and of a big model it is big
+        self.made.clear()  # No node is made any more, and the dict is large for a large model.
 
     def _move_before_readers(self) -> None:
-        """Let no new node stand behind a new node that reads it."""
+        """Move each new node in front of the new nodes that read it."""
         for node in reversed(self.graph.made):
             for operand in node.operands:
                 if operand is not None and operand.place is not None and operand.place < 0:
                     self.reuse_before(operand, self.anchors[-1 - node.index])
 
     def keys(self, count: int) -> Sequence[int]:
-        """What a format sorts its records by after `arrange`, the file's `count` first; what is gone comes last."""
+        """Return the sort keys by which a format sorts its own records after `arrange`.
+
+        The list begins with the file's `count` nodes, and the nodes of `graph.made` follow. Removed nodes get the
+        largest key, so they are last.
+        """
         keys = [count + len(self.anchors)] * (count + len(self.anchors))
         for position, node in enumerate(self.graph.nodes):
             keys[node.index if node.index >= 0 else count - 1 - node.index] = position
@@ -103,13 +117,13 @@ class Order:
 
 
 class Sortable(Protocol):
-    """A list, or a repeated field of a message."""
+    """A list, or a repeated field of a protobuf message."""
 
     def sort(self, *, key: Callable[[Any], int]) -> None:
-        """Sort in place, stably; `key` is asked once for each item, in order."""
+        """Sort in place and stably. `key` is called once for each item, in order."""
 
 
 def rearrange(items: Sortable, keys: Iterable[int]) -> None:
-    """Sort the items in place by keys that are there already, one for each of them."""
+    """Sort the items in place by `keys`, which contain one key for each item, in the order of the items."""
     following = iter(keys)
     items.sort(key=lambda _: next(following))

@@ -1,4 +1,4 @@
-"""Where a result goes: it appears whole and verified, or not at all."""
+"""Check the output path, write to a scratch file, and publish the verified file: it appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from graphfix.results import GraphfixError
 from graphfix.results.files.regular_files import refuse_stream
 
 SUFFIXES = {".onnx": "onnx", ".tflite": "tflite"}
-"""What the end of a name says that a model is."""
+"""The format that a file suffix stands for."""
 MODELS = {"onnx": "an ONNX model", "tflite": "a TFLite model"}
 
 
 def refuse(source: Path, output: Path, *, in_place: bool) -> None:
-    """Raise GraphfixError where `output` can't take the result."""
+    """Raise GraphfixError if the result can't be written to `output`.
+
+    `output` may not be a folder, a stream or a path in a missing folder. It may be the input only if `in_place`.
+    """
     refuse_stream(output)
     if output.is_dir():
         raise GraphfixError(f"{output}: a folder; name the output file")
@@ -29,7 +32,7 @@ def refuse(source: Path, output: Path, *, in_place: bool) -> None:
 
 
 def refuse_name(output: Path) -> None:
-    """Raise GraphfixError if `output` means a stream on a command line, or names something that is not a file."""
+    """Raise GraphfixError if `output` is `-` (a stream on a command line), or exists and is not a regular file."""
     if output.name == "-":
         raise GraphfixError(f"{output}: this name is stdout on a command line; choose another name")
     if output.exists() and not output.is_file():
@@ -37,14 +40,20 @@ def refuse_name(output: Path) -> None:
 
 
 def misnamed_input(source: Path, own: str) -> str | None:
-    """Return a sentence about a file whose suffix is that of another format than its content; None for other files."""
+    """Return a sentence if an input's suffix is that of another format than its content; None if it fits.
+
+    `own` is the format of the content.
+    """
     if SUFFIXES.get(source.suffix.lower(), own) == own:
         return None
     return f"{source.name} holds {MODELS[own]}, although its name ends with {source.suffix}: its content counts"
 
 
 def misnamed(source: Path, output: Path, own: str) -> tuple[str, ...]:
-    """A line where the output, and not the input, has the suffix of another format than the model's `own`."""
+    """Return a note if the output has the suffix of another format than `own`, the model's format; else an empty tuple.
+
+    No note is returned if the input has the same suffix as the output.
+    """
     suffix = output.suffix.lower()
     if suffix == source.suffix.lower() or SUFFIXES.get(suffix, own) == own:
         return ()
@@ -52,24 +61,34 @@ def misnamed(source: Path, output: Path, own: str) -> tuple[str, ...]:
 
 
 def refuse_overwrite(path: Path, what: str, others: Iterable[tuple[str, Path]]) -> None:
-    """Raise GraphfixError where `path`, which is `what`, is a file that is read, or written as something else."""
+    """Raise GraphfixError if `path` is one of the files that the command reads or writes already.
+
+    `what` describes `path` in the message. `others` lists a description and a path for each of these files.
+    """
     for other, file in others:
         if is_one_file(path, file):
             raise GraphfixError(f"{path}: {what} is {other}; choose another name")
 
 
 def is_one_file(one: Path, two: Path) -> bool:
-    """Whether two names lead to one file, by links too, or will, where there is none yet."""
+    """Return whether two paths are the same file, links included, or would be the same file if it is not created yet.
+
+    Returns False if the paths can't be looked up.
+    """
     try:
         both = one.exists() and two.exists()
         return one.samefile(two) if both else os.path.realpath(one) == os.path.realpath(two)
-    except (OSError, ValueError):  # what can't be looked at is refused where it is read
+    except (OSError, ValueError):  # A path that can't be looked up is refused later, by the code that reads it.
         return False
 
 
 @contextlib.contextmanager
 def scratch(output: Path) -> Iterator[list[Path]]:
-    """A file name in the output's folder; it, and what the user appends, is deleted afterwards unless published."""
+    """Return a context manager that yields a list with the path of a scratch file in the output's folder.
+
+    The caller may append the paths of further files. All of them are deleted at the end, unless `publish` cleared the
+    list. In errors the scratch file's path is replaced by the output's.
+    """
     made = [output.parent / f".{output.name}.{os.urandom(8).hex()}.tmp"]
     name = str(made[0])
     try:
@@ -77,14 +96,18 @@ def scratch(output: Path) -> Iterator[list[Path]]:
     except GraphfixError as error:
         raise GraphfixError(str(error).replace(name, str(output))) from None
     finally:
-        # an interrupt may come between the renaming and `made.clear()`: the data files of a published model stay
+        # An interrupt may happen between the renaming and `made.clear()`. If the model is published, its data files
+        # must stay.
         if made and made[0].exists():
             for path in made:
                 path.unlink(missing_ok=True)
 
 
 def publish(made: list[Path], output: Path) -> None:
-    """Rename the verified file to the output's name, and keep what was made beside it."""
+    """Rename the first file of `made` to `output` and clear the list, so that the files beside it are not deleted.
+
+    Raises GraphfixError if the file can't be renamed.
+    """
     try:
         rename(made[0], output)
     except OSError as error:
@@ -95,7 +118,7 @@ def publish(made: list[Path], output: Path) -> None:
 
 
 def rename(made: Path, output: Path) -> None:
-    """Rename a file; it gets the permissions of what it replaces. Raises OSError."""
+    """Rename a file. It gets the permissions of the file that it replaces, if there is one. Raises OSError."""
     if output.exists():
         from shutil import copymode
 
@@ -105,23 +128,28 @@ def rename(made: Path, output: Path) -> None:
 
 @contextlib.contextmanager
 def scratch_folder(output: Path) -> Iterator[Path]:
-    """A folder beside the output, on its file system; it is deleted afterwards with all that was not published."""
+    """Return a context manager that yields a scratch folder beside the output, on the same file system.
+
+    The folder is deleted at the end, with all files in it that were not published. In errors the paths of these files
+    are replaced by the output's path.
+    """
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix=f".{output.name}.", suffix=".tmp", dir=output.parent) as folder:
         try:
             yield Path(folder)
         except GraphfixError as error:
-            # what is made in here are drafts of the output: that is the name that the user knows
+            # The files in the folder are drafts of the output, so errors must contain the output's name, which the user
+            # recognizes.
             raise GraphfixError(re.sub(rf"{re.escape(folder)}[^\s:]*", lambda _: str(output), str(error))) from None
 
 
 def publish_pair(first: tuple[Path, Path], second: tuple[Path, Path]) -> None:
-    """Rename two files (made, name); where one can't be renamed, neither appears."""
+    """Publish two files, each a pair (made path, final path). If one can't be renamed, neither file appears."""
     publish([first[0]], first[1])
     try:
         publish([second[0]], second[1])
-    except BaseException as error:  # an interrupt too, which may come after the renaming
+    except BaseException as error:  # Also an interrupt, which may happen after the renaming.
         if isinstance(error, GraphfixError) or second[0].exists():
             first[1].unlink(missing_ok=True)
         raise

@@ -1,4 +1,7 @@
-"""Axes of a constant along which nothing changes, found in its bytes: row-major elements of `item` bytes each."""
+"""Find axes of a constant along which all elements are equal, from its bytes.
+
+The elements are in row-major order, with `item` bytes each.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,10 @@ from math import prod
 
 
 def least_sizes(data: bytes | memoryview, sizes: Sequence[int], item: int) -> tuple[int, ...]:
-    """The sizes, with 1 for each axis along which nothing changes: [[1, 1], [2, 2]] has [2,2] and least [2,1]."""
+    """Return `sizes` with 1 for each axis along which the elements do not change: [[1, 1], [2, 2]] -> [2,1].
+
+    Elements are equal if their bytes are equal. Sizes that contain a 0 are returned unchanged.
+    """
     least = list(sizes)
     if 0 in least:
         return tuple(least)
@@ -17,7 +23,8 @@ def least_sizes(data: bytes | memoryview, sizes: Sequence[int], item: int) -> tu
         row = prod(least[axis + 1 :]) * item
         block = row * size
         if all(
-            data[at : at + row] == data[at + row : at + 2 * row]  # most axes end here, before a block is copied
+            # Most axes fail this comparison, so a whole block is seldom copied.
+            data[at : at + row] == data[at + row : at + 2 * row]
             and data[at : at + block - row] == data[at + row : at + block]
             for at in range(0, len(data), block)
         ):
@@ -27,7 +34,10 @@ def least_sizes(data: bytes | memoryview, sizes: Sequence[int], item: int) -> tu
 
 
 def cut(data: bytes, sizes: Sequence[int], to: Sequence[int], item: int) -> bytes:
-    """The elements at 0 of the axes that have several elements in `sizes` and one in `to`; both have one rank."""
+    """Return the bytes of a constant that is cut from shape `sizes` to shape `to`, which has the same rank.
+
+    Each axis whose sizes differ is cut to its first element, so `to` must be 1 there.
+    """
     kept = list(sizes)
     for axis, (size, least) in enumerate(zip(sizes, to, strict=True)):
         if size != least:

@@ -1,7 +1,7 @@
-"""The value of an input that is taken for a constant (`--set`): its elements as the input's type and shape have them.
+"""Convert the value that the user sets for an input (`--set`) into an array of the input's type and shape.
 
-The same for both formats. A scalar is the value of an input with one element, and a flat list holds the elements of an
-input of any rank in their order.
+Both formats use this module. A scalar is the value of an input with one element. A flat list contains the elements of
+an input of any rank, in row-major order.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 TYPES = frozenset("bool float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
-"""Element types whose values can be written down."""
+"""Element types whose values can be set."""
 LONGEST = 60
-"""A value is not written out in more letters."""
+"""The largest number of characters of a value in a message. A longer value is cut."""
 
 
 def text(value: InputValue) -> str:
-    """A value as a line of a report shows it."""
+    """Return a value as a report shows it: `3`, `true` or `[1, 2, 3]`, cut after LONGEST characters."""
     numbers = value if isinstance(value, tuple) else (value,)
     shown = ", ".join(str(number).lower() for number in numbers)
     shown = shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."
@@ -31,12 +31,16 @@ def text(value: InputValue) -> str:
 
 
 def assumed(name: str, value: InputValue) -> str:
-    """The line of a report that says what holds for this value alone."""
+    """Return the report's line which states that the result is valid for this value of the input only."""
     return f"{name} is {text(value)}, as set"
 
 
 def array_of(where: str, name: str, value: InputValue, dtype: str, dims: Sequence[int | str | None] | None) -> Array:
-    """The value of an input that is declared with these sizes. Raises GraphfixError where it does not fit."""
+    """Return the value of an input as an array of the type `dtype` and the declared sizes `dims`.
+
+    `dims` is None if the rank is unknown; a free size in it is a symbol or None. Raises GraphfixError if the value does
+    not fit the type or the sizes. `where` begins the message.
+    """
     import numpy as np
 
     where = f"{where}: --set {name}={text(value)}"
@@ -49,7 +53,7 @@ def array_of(where: str, name: str, value: InputValue, dtype: str, dims: Sequenc
 
 
 def _check(where: str, number: InputNumber, dtype: np.dtype[Any]) -> None:
-    """Raise GraphfixError where the type does not hold a number; a float may be rounded."""
+    """Raise GraphfixError if the type can't represent the number. A float may be rounded."""
     import numpy as np
 
     if dtype.kind == "b":
@@ -70,7 +74,11 @@ def _refuse(where: str, number: InputNumber, why: str) -> NoReturn:
 
 
 def _sizes(where: str, value: InputValue, count: int, dims: Sequence[int | str | None] | None) -> list[int]:
-    """The shape: as declared, where one free size follows from how many elements there are."""
+    """Return the array's shape: the declared sizes, in which one free size is computed from the number of elements.
+
+    If `dims` is None, a list is a vector and a number is a scalar. Raises GraphfixError if the number of elements does
+    not fit, or if several sizes are free.
+    """
     if dims is None:
         return [count] if isinstance(value, tuple) else []
     shape = ",".join("?" if size is None else str(size) for size in dims)

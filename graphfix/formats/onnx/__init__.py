@@ -1,4 +1,4 @@
-"""ONNX: the skeleton reader, the view, the edits, and the splicing writer."""
+"""The ONNX format: read a model without its large payloads, build its view, carry out edits, and write the file."""
 
 from graphfix.formats.onnx.model import OnnxModel, load
 

@@ -1,4 +1,4 @@
-"""An ONNX model as the engine sees it: the container, its view, and the edits carried out on both."""
+"""An ONNX model as the engine uses it: the file's messages, the view, and the edits, which change both."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ INLINED = "_inlfunc_"
 
 
 def load(source: Path | bytes | ModelProto, data_root: Sequence[Path] = (), folder: Path | None = None) -> OnnxModel:
-    """Read a model, whose data files may also lie in `data_root`. Raises GraphfixError for other content.
+    """Read a model.
+
+    Its data files may also lie in `data_root`. Raises GraphfixError if the source is not an ONNX model.
 
     The locations of the data files are relative to the model's file, or to `folder` for a model that is not a file.
     """
@@ -53,38 +55,47 @@ def load(source: Path | bytes | ModelProto, data_root: Sequence[Path] = (), fold
 
 
 class OnnxModel:
-    """The Model protocol of `graphfix.graph.protocols` over an ONNX file."""
+    """An ONNX file that implements the Model protocol of `graphfix.graph.protocols`."""
 
     format = "onnx"
     added = 0
-    """A stretched constant is an Expand of it: runtimes fold it where they like."""
+    """Bytes of constants that edits added.
+
+    Always 0, because a constant is stretched by an Expand, which runtimes may fold.
+    """
 
     def __init__(self, container: Container) -> None:
-        """Infer the shapes and build the view. Raises GraphfixError for a model that breaks the format's rules."""
+        """Check the model, infer its shapes and build the view.
+
+        Raises GraphfixError for a model that breaks the rules of the format.
+        """
         nodes = validate.check(container)
         self.container, self.changed = container, False
         self.inferring = 0.0
-        """Seconds that shape inference has taken."""
+        """The seconds that shape inference has taken."""
         self.expand_limit = EXPAND_LIMIT
         self.movement: Collection[str] | None = None
         self._ranges: dict[str, Size] = {}
-        """By symbol, or by `input[axis]` where there is none: what a size of the inputs is."""
+        """The size of an input's axis: a range, or the symbol of an equal size.
+
+        The key is a symbol, or `input[axis]`.
+        """
         self._stated: list[Sequence[str]] = []
-        """The sizes that are stated to be equal, as they were said."""
+        """The sizes that are stated to be equal, as the user wrote them."""
         self._same: list[list[Member]] = []
-        """The same, by axes of inputs."""
+        """The sizes that are stated to be equal, with an axis of an input in place of each symbol."""
         self._values: list[str] = []
-        """What inputs are, as they were set."""
+        """Sentences for the report about the values that inputs are set to."""
         self._sums: Mapping[str, Sum] = {}
-        """By label as in the ranges: what is a sum of others."""
+        """The sizes of inputs that are equal to a sum of other sizes. The key is a symbol, or `input[axis]`."""
         self._equal_names: frozenset[str] = frozenset()
-        """The symbols that stand for others too: no stored shape gains one."""
+        """Symbols that stand for several equal sizes. They are not written into stored shapes."""
         self._trust: bool | None = None
-        """What is believed of stored shapes (`infer.analysis.analyse`)."""
+        """Which stored shapes are trusted: the argument `trust` of `infer.analysis.analyse`."""
         self._stored: StoredNames | None = None
-        """The sizes that the file was read with."""
+        """The sizes that the file had when it was read."""
         self._narrowed: list[str] = []
-        """The inputs that were int64 and are int32."""
+        """The names of the inputs that were changed from int64 to int32."""
         self._rebuild_view(nodes)
 
     def __repr__(self) -> str:
@@ -93,11 +104,14 @@ class OnnxModel:
 
     @property
     def proto(self) -> ModelProto:
-        """The file's messages as they are."""
+        """The file's messages in their present state."""
         return self.container.proto
 
     def _rebuild_view(self, nodes: Steps | None = None) -> None:
-        """Build the view anew from the messages as they are; `nodes` are the main graph's, read before."""
+        """Build the view again from the present messages.
+
+        `nodes` are the nodes of the main graph, if they are already read.
+        """
         started = time.perf_counter()
         self._facts: Facts = analyse(
             self.proto, self._ranges, nodes, self._sums, stored=self._stored, trust=self._trust
@@ -106,7 +120,8 @@ class OnnxModel:
         self.inferring += time.perf_counter() - started
         self._views: Views = build(self.proto, self._facts, self.container.is_cut, self.container.elements)
         for scope in self._facts.scopes():
-            scope.steps = steps(())  # read, and as big as the view: the edits take their place in memory
+            # The steps are no longer needed and are as big as the view. Dropping them frees memory for the edits.
+            scope.steps = steps(())
         names = self._views.names
         self._fresh = FreshNames(names, INLINED if any(INLINED in name for name in names) else "")
         builders: dict[object, NodeBuilder] = {
@@ -115,33 +130,36 @@ class OnnxModel:
         }
         self._state = State(self._views, builders)
         self._upgraded = False
-        """Whether the file is upgraded, and the view still that of the older opset."""
+        """Whether the file is upgraded while the view is still that of the older opset."""
         self._restated = False
-        """Whether stored shapes are others than those that the view was built with."""
+        """Whether stored shapes were corrected since the view was built."""
         self._written = False
-        """Whether the edits of this view are in the file."""
+        """Whether the edits of this view are written into the file."""
         self._inference: LoadInference | None = None
         self._examined = False
-        """Whether `_inference` is computed, which is done at the first edit."""
+        """Whether `_inference` is computed. This happens when it is first needed."""
 
     def trust_stored(self, *, trust: bool) -> None:
-        """Believe all stored sizes that the rules neither prove nor refute, or no stored shape; before any edit."""
+        """Trust all stored sizes that the rules neither prove nor refute, or (`trust=False`) trust no stored shape.
+
+        It must be called before any edit.
+        """
         self._trust = trust
         self._rebuild_view()
 
     @property
     def believed(self) -> Sequence[StoredSize | StoredShape]:
-        """The stored sizes and shapes that are believed."""
+        """The stored sizes and shapes that are trusted."""
         return self._facts.believed
 
     @property
     def leaning(self) -> Sequence[tuple[str, str]]:
-        """(graph, value) of all whose rank or sizes lean on a stored shape."""
+        """Pairs (graph path, value name) of values whose rank or sizes depend on a stored shape."""
         return [(scope.path, name) for scope in self._facts.scopes() for name in sorted(scope.leaning)]
 
     @property
     def graphs(self) -> Sequence[Graph]:
-        """Every scope, an outer one before the bodies inside it."""
+        """Every graph of the model, an outer one before the bodies inside it."""
         return self._views.graphs
 
     @property
@@ -158,30 +176,39 @@ class OnnxModel:
 
     @property
     def graph_names(self) -> Mapping[str, str]:
-        """The name of the main graph: the other paths are made of names."""
+        """The file's name for the main graph. The paths of other graphs already contain their names."""
         return {"main": self.proto.graph.name}
 
     def refresh(self) -> None:
-        """Build the view anew where edits made more known than it says."""
+        """Build the view again if edits made more facts constant, or changed the file in another way than the view.
+
+        Pending edits are written to the file first.
+        """
         if self._restated:
-            self._stored = None  # what was stored wrongly says nothing any more
+            self._stored = None  # The stored sizes that were wrong must not be used any more.
         if self._upgraded or self._written or self._restated or self._state.renews:
             self._write_edits()
             self._rebuild_and_complete()
         self._state.movement = self.movement
 
     def renew(self) -> None:
-        """Let the next `refresh` build the view anew, with the nodes that edits have made."""
+        """Request that the next `refresh` builds the view again, with the nodes that edits have made."""
         self._state.renews = self._state.renews or self.changed
 
     @property
     def assumes(self) -> Sequence[str]:
-        """What is set or narrowed of the inputs, sizes that are stated to be equal, and what the view assumes."""
+        """The assumptions as sentences for the report.
+
+        They are set values, sizes stated to be equal, assumptions of the view, and narrowed inputs.
+        """
         narrowed = [f"the input {name!r} holds whole numbers of 32 bits" for name in self._narrowed]
         return [*self._values, *assumed(self._stated), *self._facts.assumes, *narrowed]
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
-        """Carry the edits of one node out, all or none. Raises Refused."""
+        """Carry out all edits of one node, and return the node as it is now.
+
+        If one of the edits can't be carried out, Refused is raised and no edit is carried out.
+        """
         for edit in edits:
             if isinstance(edit, Upgrade):
                 self._upgrade(edit.version)
@@ -192,7 +219,10 @@ class OnnxModel:
         return self.applier(edits)(node.graph.at(node.index)) if edits else node
 
     def applier(self, edits: Sequence[Edit]) -> Applier:
-        """What carries edits that are no upgrade out on nodes that look the same."""
+        """Return a function that carries these edits out on any node with the same plan.
+
+        The edits must not contain an Upgrade or a StateShape.
+        """
         apply = editing.applier(self, self._state, edits, check, lift, stretch, restate, carry_out)
         inference = self._load_inference()
         if inference is None:
@@ -200,7 +230,8 @@ class OnnxModel:
         from graphfix.formats.onnx.load_inference.edit_checks import check_load
 
         def checked(node: Node) -> Node:
-            check_load(inference, node, edits)  # by names, so for each of the nodes that look the same
+            # The check uses names, so it is done for each node, even if nodes look the same.
+            check_load(inference, node, edits)
             return apply(node)
 
         return checked
@@ -211,15 +242,17 @@ class OnnxModel:
             self._examined = True
             suspects = [node for graph in self._views.graphs for node in graph.nodes if is_suspect(node)]
             if suspects:
-                from graphfix.formats.onnx.load_inference.wrong_shapes import examine  # few models have any
+                # Imported here, because few models have suspect operators.
+                from graphfix.formats.onnx.load_inference.wrong_shapes import examine
 
                 self._inference = examine(self.proto, self._views, suspects)
         return self._inference
 
     def _upgrade(self, version: int) -> None:
-        """Convert the whole model to a newer opset, once. Raises Refused.
+        """Convert the whole model to a newer opset, once. Raises Refused if it can't be converted.
 
-        At opset 8 the view stays until it is refreshed: the lifts that belong to it are planned on it.
+        After a conversion to opset 8 the view stays until the next `refresh`, because lifts that belong to the
+        conversion are planned on it.
         """
         from graphfix.formats.onnx.opset import to_8
 
@@ -233,7 +266,7 @@ class OnnxModel:
             self._upgraded = True
 
     def _convert(self, version: int) -> None:
-        """Convert the model node by node, and build the view anew. Raises Refused."""
+        """Convert the model node by node, and build the view again. Raises Refused if it can't be converted."""
         from graphfix.formats.onnx.opset import to_17
 
         if self.changed:
@@ -247,9 +280,10 @@ class OnnxModel:
         self._state.dead.update({value: None for value in self._views.tensors if value.name in dropped})
 
     def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]], same: Same = ()) -> None:
-        """Bind dims of the inputs; every stored shape is updated. Raises GraphfixError for an unknown name.
+        """Bind sizes of the inputs, and update every stored shape.
 
-        Of sizes that are stated to be equal the file keeps its own names.
+        Sizes that are stated to be equal (`same`) keep their own symbols in the file. Raises GraphfixError for an
+        unknown name, and for sizes that contradict the file.
         """
         self._ranges.update({name: size for name, size in dims.items() if not isinstance(size, int)})
         self._stated += same
@@ -272,19 +306,27 @@ class OnnxModel:
 
     @property
     def _danger(self) -> str | None:
-        """Why the file as it is may fail in onnxruntime because of a shape that is inferred wrongly at load."""
+        """The reason why onnxruntime may fail on the file as it is, or None.
+
+        A reason is a shape that onnx infers wrongly at load. None if no such shape can make onnxruntime fail.
+        """
         inference = self._load_inference()
         return inference.danger if inference is not None else None
 
     def _check_bound(self) -> None:
-        """Raise GraphfixError where the bound sizes let onnx's inference return a wrong one that counts."""
+        """Raise GraphfixError if the bound sizes make onnx infer a wrong shape that matters."""
         why = self._danger
         if why is not None:
             where = self.container.path or "the model"
             raise GraphfixError(f"{where}: the sizes can't be bound: {why}; leave a size in front of it free")
 
     def set_inputs(self, values: Mapping[str, InputValue], *, drop: bool) -> None:
-        """Let the readers of inputs read constants; every stored shape is updated. Raises GraphfixError."""
+        """Make the readers of inputs read constants, and update every stored shape.
+
+        With `drop`, the inputs are removed.
+
+        Raises GraphfixError for an unknown name, and for a value that does not fit.
+        """
         from graphfix.formats.onnx.inputs import set_inputs
 
         self.bind({}, set_inputs.shapes_of(self.container, values))
@@ -298,7 +340,7 @@ class OnnxModel:
         self._rebuild_view()
 
     def narrow_inputs(self, kept: Collection[str]) -> Sequence[str]:
-        """Declare the inputs of int64 but these as int32, before any edit; return their names."""
+        """Declare all int64 inputs except `kept` as int32, before any edit. Return their names."""
         from graphfix.formats.onnx.inputs import set_inputs
 
         if names := set_inputs.narrow(self.proto, kept, self._fresh):
@@ -309,41 +351,42 @@ class OnnxModel:
 
     @staticmethod
     def example(_: Value) -> None:
-        """ONNX stores no size beside a free one."""
+        """Return None. An ONNX file stores no example size for a free size."""
         return
 
     def note(self, key: str, text: str) -> None:
-        """Add a line to the file's metadata."""
+        """Append a text to an entry of the file's metadata."""
         self.changed = note(self.proto, key, text) or self.changed
 
     def refuse_output(self, path: Path) -> None:
-        """Raise GraphfixError where writing to `path` would replace one of the model's external data files."""
+        """Raise GraphfixError if writing to `path` would replace one of the model's external data files."""
         self.container.refuse_output(path)
 
     def save(self, path: str | Path, *, final_name: str = "") -> Sequence[Path]:
-        """Write the file; a verbatim copy where nothing changed. Return the data files that were made beside it.
+        """Write the model, or an identical copy if nothing changed. Return the data files that were made beside it.
 
-        In another folder than the model's the data files are called after the file, or after `by_name`.
+        In another folder than the model's, data files are copied. They are named after the file, or after `final_name`,
+        the name that the file gets later.
         """
         self.finish()
         return self.container.save(file_path("save", path), changed=self.changed, final_name=final_name)
 
     def tobytes(self) -> bytes:
-        """The file as bytes, for models that fit into memory."""
+        """Return the file as bytes, for models that fit into memory."""
         self.finish()
         return self.container.tobytes()
 
     def finish(self) -> Sequence[Graph]:
-        """Write the edits into the file: order, shapes, without what nobody reads; return the view as it is then."""
+        """Write the edits into the file, without unused nodes, and return the graphs of the view as they are then."""
         renews = self._state.renews and not self._written
         self._write_edits()
         if renews:
             self._rebuild_and_complete()
-            self._written = True  # the new view has no edits
+            self._written = True  # The new view has no pending edits.
         return self._views.graphs
 
     def _write_edits(self) -> None:
-        """Write the edits into the file, once."""
+        """Write the edits of the present view into the file. A second call does nothing."""
         done, self._written = self._written, True
         if done or not self.changed:
             return
@@ -363,9 +406,9 @@ class OnnxModel:
         inline(self.container.skeleton, state.decided, self._fresh)
 
     def _rebuild_and_complete(self) -> None:
-        """Build the view of the file as it is now, and complete the stored shapes where more is known."""
+        """Build the view of the present file, and complete the stored shapes if more sizes are known."""
         renewals = self._state.renews
         hidden = self._inference is not None and any(self._inference.hidden.values())
         self._rebuild_view()
-        if renewals and not hidden:  # a stated size may be what lets the inference return a wrong one
+        if renewals and not hidden:  # A stated size may make onnx infer a wrong shape.
             binding.complete_shapes(self._facts.main)

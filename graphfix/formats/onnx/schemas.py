@@ -1,7 +1,7 @@
-"""What ONNX's definitions ask of each operator, in every version of its operator set: a table, without onnx itself.
+"""ONNX's operator schemas, in every version of the operator sets, read from a table without importing onnx.
 
-The first question to `onnx.defs` registers all operators of all versions (9 ms, 7 MiB), and needs all of onnx. The
-table is written by `scripts/schemas_table.py`; a row is read when it is asked for.
+The first use of `onnx.defs` registers all operators of all versions (9 ms, 7 MiB) and needs all of onnx. The table is
+written by `scripts/schemas_table.py`. A row is parsed when it is first needed.
 """
 
 from __future__ import annotations
@@ -18,63 +18,66 @@ KINDS: Final = {
     "FLOAT": 1, "INT": 2, "STRING": 3, "TENSOR": 4, "GRAPH": 5, "SPARSE_TENSOR": 11, "TYPE_PROTO": 13,
     "FLOATS": 6, "INTS": 7, "STRINGS": 8,
 }  # fmt: skip
-"""The types of attributes as files number them (onnx.proto, AttributeProto.AttributeType)."""
+"""The types of attributes with their numbers in files (onnx.proto, AttributeProto.AttributeType)."""
 _MANY: Final = (1 << 31) - 1
-"""The most operands of a variadic operator, as onnx has it."""
+"""The largest number of operands of a variadic operator, as in onnx."""
 Option: TypeAlias = Literal["single", "optional", "variadic"]
 Value: TypeAlias = float | str | tuple[float | str, ...]
 _OPTIONS: Final[Mapping[str, Option]] = {"?": "optional", "*": "variadic", "+": "variadic"}
-"""By the mark in the file; `+`: at least one."""
+"""The kind of a parameter by its mark in the table. `+` requires at least one operand."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An operand or result; a variadic one stands for all that follow."""
+    """An operand or result of a schema. A variadic parameter describes all operands from its position on."""
 
     variable: str
-    """Its type variable; those of one variable have one type. A parameter of one fixed type may have that instead."""
+    """The type variable, or the type itself if only one is allowed.
+
+    Operands with the same type variable must have the same type.
+    """
     types: tuple[str, ...]
-    """`tensor(float)`, `seq(tensor(float))` ..."""
+    """The allowed types, such as `tensor(float)` and `seq(tensor(float))`."""
     option: Option
 
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """What an attribute must be."""
+    """The requirements for an attribute."""
 
     kind: int
-    """Of `KINDS`."""
+    """A number of `KINDS`."""
     required: bool
     default: Value | None
-    """None where there is none."""
+    """The default value; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The definition of an operator, as it is since one version of its operator set."""
+    """The definition of an operator, valid since version `since` of its operator set."""
 
     since: int
     deprecated: bool
     inputs: tuple[Parameter, ...]
     outputs: tuple[Parameter, ...]
     operands: range
-    """How many there may be."""
+    """The allowed numbers of operands."""
     results: range
     attributes: Mapping[str, Attribute]
 
 
 @cache
 def schema(op: str, domain: str, version: int) -> Schema | None:
-    """Return an operator's definition in a version of its operator set, None where that has no such operator.
+    """Return an operator's definition in a version of its operator set; None if this version has no such operator.
 
-    `domain` is "" for the standard operators. A version newer than the table's has what is newest there.
+    `domain` is "" for the standard operators. For a version newer than the table, the newest definition is returned.
     """
     rows = _operators().get(f"{domain}:{op}", ())
     return next((_schema(row) for row in reversed(rows) if int(row.partition(" ")[0]) <= version), None)
 
 
 def newest() -> int:
-    """Return the newest version of the standard operators."""
+    """Return the newest version of the standard operators in the table."""
     return int(_paragraphs()[0])
 
 
@@ -83,24 +86,28 @@ def newest() -> int:
 
 @cache
 def _paragraphs() -> list[str]:
-    """The newest version, the sets of types, and the operators."""
+    """Return the paragraphs of the table: the newest version, the sets of types, and then one for each operator."""
     return TABLE.read_text(encoding="utf-8").split("\n\n")[1:]
 
 
 @cache
 def _operators() -> Mapping[str, list[str]]:
-    """`domain:Operator` -> a row a version, the oldest first."""
+    """Return the rows of each operator by `domain:Operator`: one row for each version, the oldest first."""
     return {name: rows for name, *rows in (text.splitlines() for text in _paragraphs()[2:])}
 
 
 @cache
 def _types(number: str) -> tuple[str, ...]:
-    """The set of types of this number; the file leaves `tensor()` out."""
+    """Return the set of types with this number. The table omits `tensor()` around a type."""
     _, *names = _paragraphs()[1].splitlines()[int(number)].split()
     return tuple([name if "(" in name else f"tensor({name})" for name in names])
 
 
 def _schema(row: str) -> Schema:
+    """Return the definition in a row of the table.
+
+    The row has the parts version, inputs, outputs, type variables, attributes.
+    """
     (since, *deprecated), inputs, outputs, variables, attributes = (part.split() for part in row.split("|"))
     types = dict(each.split("=") for each in variables)
     return Schema(
@@ -115,6 +122,10 @@ def _schema(row: str) -> Schema:
 
 
 def _parameter(text: str, types: Mapping[str, str]) -> Parameter:
+    """Return the parameter of a text in the table, such as `T`, `T?` or `tensor(int64)`.
+
+    `types` maps variables to type sets.
+    """
     variable = text.rstrip("?*+")
     number = types.get(variable)
     option = _OPTIONS.get(text[-1], "single")
@@ -122,19 +133,26 @@ def _parameter(text: str, types: Mapping[str, str]) -> Parameter:
 
 
 def _count(parameters: list[str]) -> range:
-    """How many operands, or results, there may be: those up to the last one that must be there, and those after it."""
+    """Return the allowed numbers of operands (or results) of a list of parameters.
+
+    The smallest number includes all parameters up to the last required one.
+    """
     least = most = 0
     for text in parameters:
         option = _OPTIONS.get(text[-1], "single")
         if option == "variadic":
-            return range(most + text.endswith("+"), _MANY + 1)  # as onnx counts: optional ones before it are there
+            # As in onnx, optional operands before a variadic one are counted as required.
+            return range(most + text.endswith("+"), _MANY + 1)
         most += 1
         least = most if option == "single" else least
     return range(least, most + 1)
 
 
 def _attribute(text: str) -> tuple[str, Attribute]:
-    """`axis:INT`, `to:INT!` (required), `mode:STRING=constant`."""
+    """Return the name and the requirements of an attribute from its text in the table.
+
+    The texts are `axis:INT`, `to:INT!` (required), `mode:STRING=constant`.
+    """
     declared, stated, default = text.partition("=")
     name, _, kind = declared.rstrip("!").partition(":")
     return name, Attribute(KINDS[kind], declared.endswith("!"), _DEFAULTS[kind](default) if stated else None)
@@ -147,4 +165,4 @@ _DEFAULTS: Final[Mapping[str, Callable[[str], Value]]] = {
     "INTS": lambda text: tuple(map(int, text.split(","))),
     "STRINGS": lambda text: tuple(text.split(",")),
 }
-"""How a default is read; no other type has any."""
+"""For each attribute type, the function that parses a default. Other types have no defaults."""

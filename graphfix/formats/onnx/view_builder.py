@@ -1,4 +1,4 @@
-"""The frozen view of an ONNX model, built from its skeleton and what was inferred of it."""
+"""Build the frozen view of an ONNX model from the file's skeleton and the inferred shapes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from graphfix.operators.row import Row
 from graphfix.results.onnx_messages import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 from graphfix.results.records import dataclass, field
 
-if TYPE_CHECKING:  # numpy is imported where a model asks for it
+if TYPE_CHECKING:  # numpy is imported only if a model needs it.
     from graphfix.formats.onnx.constants.folding import Array
 
 PLAIN: tuple[Kind, Mapping[str, object]] = "result", NO_ATTRIBUTES
-"""What the results of a node without attributes are, and its attributes."""
+"""The kind of the results, and the attributes, of a node without attributes."""
 
 
 def build(
@@ -31,7 +31,7 @@ def build(
     is_cut: Callable[[TensorProto], bool],
     elements: Callable[[TensorProto], Array | None] = lambda _: None,
 ) -> Views:
-    """Build the view of every scope."""
+    """Return the view of every graph of a model. `facts` contains the inferred shapes and types."""
     views = Views(is_cut=is_cut, elements=elements)
     bodies = {(function.domain, function.name): function for function in proto.functions}
     _Builder(views, facts.main, proto.graph).build()
@@ -44,6 +44,8 @@ def build(
 
 @dataclass(slots=True)
 class _Builder:
+    """Builds the view of one graph. `around` is the builder of the graph around a body."""
+
     views: Views
     scope: GraphScope
     holder: Holder
@@ -52,6 +54,7 @@ class _Builder:
     values: dict[str, Value] = field(default_factory=dict)
 
     def build(self) -> None:
+        """Build the view of one graph and of the bodies inside it, and add them to `views`."""
         self.graph = Graph(self.scope.path, self.around.graph if self.around is not None else None)
         self.graph.read_literal = self._literal
         self.graph.read_content = lambda value: self.scope.content(value.name)
@@ -81,6 +84,10 @@ class _Builder:
         views.names.discard("")
 
     def _named(self, graph: GraphProto) -> None:
+        """Make the values of a graph's initializers and inputs.
+
+        An initializer that is also an input can be overridden.
+        """
         inputs = {value.name for value in graph.input}
         for tensor in graph.initializer:
             value = self._value(tensor.name, "overridable" if tensor.name in inputs else "constant")
@@ -93,6 +100,7 @@ class _Builder:
                 self.graph.inputs.append(self._value(info.name, "input"))
 
     def _value(self, name: str, kind: Kind, place: int | None = None) -> Value:
+        """Make the value of a name with its inferred shape and type, add it to `values`, and return it."""
         scope = self.scope
         value_type = scope.types.get(name) or scope.type_of(name)
         stale = scope.stale.get(name) if scope.stale else None
@@ -101,7 +109,10 @@ class _Builder:
         return value
 
     def _nodes(self) -> None:
-        """The nodes, each before its bodies; what was read of it is let go, for the view is to take its place."""
+        """Make the nodes of the graph, each before its bodies.
+
+        The names that were read of a node are dropped to free memory for the view.
+        """
         steps, graph, value_of = self.scope.steps, self.graph, self.values.get
         rows = {operator: self._row(*operator) for operator in set(steps.operators)}
         bodies = self._bodies()
@@ -124,23 +135,23 @@ class _Builder:
             steps.forget(index)
 
     def _row(self, domain: str, op: str) -> tuple[int, Row | None]:
-        """The version of an operator set that is imported, and the catalogue's row of an operator there."""
+        """Return the imported version of an operator set, and the row of an operator in graphfix's catalogue."""
         version = self.scope.versions.get(domain, 1)
         return version, operators.row(domain, op, version)
 
     def _note(self, node: Node) -> None:
-        """Note what a node reads."""
+        """Record the node as a reader of its operands."""
         index, graph = node.index, node.graph
         for operand in node.operands:
             if operand is None:
                 continue
             if operand.noted is None and operand.graph is graph:
-                operand.noted = index  # the usual case, without a call
+                operand.noted = index  # The usual case, handled without a call.
             else:
                 graph.note(index, operand)
 
     def _inside(self, node: Node, step: Step, bodies: Sequence[tuple[str, GraphScope]]) -> None:
-        """What a node holds: the tensor of a constant, and the bodies."""
+        """Record the tensor of a Constant node, and build the bodies of a node."""
         tensor = constant_tensor(step.message) if step.op == "Constant" else None
         if tensor is not None:
             self.views.tensors.update(dict.fromkeys((result for result in node.results if result is not None), tensor))
@@ -148,19 +159,23 @@ class _Builder:
             _Builder(self.views, child, body_of(step.message, attribute), self).build()
 
     def _bodies(self) -> Mapping[int, Sequence[tuple[str, GraphScope]]]:
-        """The bodies by the place of their node."""
+        """Return the bodies of each node by the node's index: (name of the attribute, scope of the body)."""
         found: dict[int, list[tuple[str, GraphScope]]] = {}
         for (index, attribute), child in self.scope.children.items():
             found.setdefault(index, []).append((attribute, child))
         return found
 
     def _operand(self, name: str) -> Value | None:
+        """Return the visible value of an operand; None if the operand is absent.
+
+        An undefined name becomes a new value.
+        """
         if not name:
             return None
         return self.find(name) or self._value(name, "result")
 
     def find(self, name: str) -> Value | None:
-        """The visible value of that name."""
+        """Return the visible value with this name, in this graph or in a graph around it; else None."""
         value = self.values.get(name)
         if value is not None:
             return value
@@ -172,6 +187,7 @@ class _Builder:
         return None
 
     def _literal(self, value: Value) -> tuple[Scalar, ...] | None:
+        """Return the elements of a small constant; None if it is larger than LITERAL_LIMIT or not in memory."""
         tensor = self.views.tensors.get(value)
         if tensor is None:
             return scalars(value, self.views)
@@ -181,7 +197,7 @@ class _Builder:
 
 
 def _held(step: Step) -> tuple[Kind, Mapping[str, object]]:
-    """The same of a node that has some."""
+    """Return the kind of the results, and the attributes, of a node that has attributes."""
     constant = step.op == "Constant" and (_scalar_constant(step.message) or constant_tensor(step.message) is not None)
     return "constant" if constant else "result", _attributes(step)
 

@@ -1,4 +1,4 @@
-"""Facts that constants decide: the elements that nodes compute from them, bounds of integers, trips of loops.
+"""Facts that follow from constants: elements that nodes compute, bounds of integers, trip counts of loops.
 
-`view.Views` asks these modules when a rewrite reads such a fact. numpy is imported only then.
+`Views` (formats/onnx/view.py) calls these modules when a rewrite reads such a fact. numpy is imported only then.
 """

@@ -1,7 +1,8 @@
-"""The specification's demands on a node of constants: only a node that keeps them is computed.
+"""Check a node whose operands are constant against the ONNX specification. Only an allowed node is evaluated.
 
-First the schema: the number of operands and results, their element types, the attributes and their types. Then the
-demands of the specification's text on ranks and values (`CONTRACTS`). For other nodes runtimes fail, or differ.
+The schema is checked first: the number of operands and results, their element types, the attributes and their types.
+Then the requirements of the specification's text on ranks and values are checked (`CONTRACTS`). Runtimes fail on other
+nodes, or return different results.
 """
 
 from __future__ import annotations
@@ -21,34 +22,40 @@ from graphfix.results.records import dataclass
 
 Array: TypeAlias = NDArray[Any]
 NEGATIVE_AXES_SINCE = 11
-"""Before it axes count from the front."""
+"""The opset since which an axis may be negative and then counts from the end."""
 BROADCASTS_SINCE = 8
-"""From 7 on pairs broadcast, from 8 on Min and Max."""
+"""The opset since which all operators of `_elementwise` broadcast: Min and Max since 8, the binary ones since 7."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A node with its operands' arrays."""
+    """A node with the arrays of its operands."""
 
     op: str
     version: int
     arrays: Sequence[Array | None]
-    """None for an absent operand."""
+    """One array for each operand; None for an absent operand."""
     attributes: Mapping[str, object]
     results: int
 
     def array(self, index: int) -> Array | None:
-        """Return operand `index`, None where it is absent."""
+        """Return the array of operand `index`; None if the operand is absent."""
         return self.arrays[index] if index < len(self.arrays) else None
 
     @property
     def data(self) -> Array:
-        """Return operand 0, which is present: all schemas of CONTRACTS demand it."""
+        """Return the array of operand 0.
+
+        It is present, because the schemas of all operators in CONTRACTS require it.
+        """
         array = self.array(0)
         return np.empty(0) if array is None else array
 
     def vector(self, index: int, attribute: str = "") -> list[int] | None:
-        """Return the elements of a vector operand, or of the attribute; None if neither is a list of whole numbers."""
+        """Return the elements of operand `index`, or of the attribute if the operand is absent.
+
+        Returns None if the operand does not have rank 1, or if neither the operand nor a list attribute is present.
+        """
         array = self.array(index)
         if array is not None:
             return [int(it) for it in array] if array.ndim == 1 else None
@@ -56,13 +63,20 @@ class Question:
         return list(given) if isinstance(given, tuple) else None
 
     def axis(self, default: int) -> int | None:
-        """Return the attribute `axis`, counted from the front; None if there is no such axis."""
+        """Return the axis that the attribute `axis` states, counted from the front; None if operand 0 has no such axis.
+
+        Without the attribute, `default` is used.
+        """
         given = self.attributes.get("axis", default)
         axes = self.places([given]) if isinstance(given, int) else None
         return None if axes is None else axes[0]
 
     def places(self, axes: Sequence[int], rank: int | None = None) -> list[int] | None:
-        """Return axes counted from the front; None if one is outside the rank, or occurs twice."""
+        """Return `axes` counted from the front; None if an axis is out of range or repeated.
+
+        `rank` is the rank in which the axes are counted. It is the rank of operand 0 by default. Negative axes are
+        valid from opset 11 on.
+        """
         rank = self.data.ndim if rank is None else rank
         low = -rank if self.version >= NEGATIVE_AXES_SINCE else 0
         if not all(low <= axis < rank for axis in axes):
@@ -74,11 +88,14 @@ class Question:
 # --- the schema -------------------------------------------------------------------------------------------------------
 
 _COMPUTED = frozenset({KINDS[name] for name in ("INT", "INTS", "FLOAT", "FLOATS", "STRING", "TENSOR")})
-"""The types that attributes of a computed node may have."""
+"""The attribute types that an evaluated node may have."""
 
 
 def allowed(message: NodeProto, version: int, arrays: Sequence[Array | None]) -> bool:
-    """Return whether the specification allows this node of a standard operator on these operands."""
+    """Return whether the specification allows this node of a standard operator on these operands.
+
+    `version` is the opset version. `arrays` contains None for an absent operand.
+    """
     operator_schema = schema(message.op_type, "", version)
     if operator_schema is None or operator_schema.deprecated or not _fits(operator_schema, message, arrays):
         return False
@@ -94,7 +111,10 @@ def _fits(operator_schema: Schema, message: NodeProto, arrays: Sequence[Array | 
 
 
 def _types_fit(operator_schema: Schema, arrays: Sequence[Array | None]) -> bool:
-    """Return whether the operator takes each operand's type, and operands of one type variable have one type."""
+    """Return whether the operator accepts the operands' types.
+
+    Operands with the same type variable must have one type.
+    """
     chosen: dict[str, str] = {}
     for at, array in enumerate(arrays):
         parameter = operator_schema.inputs[min(at, len(operator_schema.inputs) - 1)]
@@ -114,7 +134,10 @@ def _type(array: Array) -> str:
 
 
 def _attributes_fit(operator_schema: Schema, message: NodeProto) -> bool:
-    """Return whether the operator has each attribute, of its type and once, and the required ones are present."""
+    """Return whether the schema has each attribute of the node with this type, and each required attribute is present.
+
+    Returns False too if an attribute occurs twice, or if its value is not stored in the node itself.
+    """
     names = [attribute.name for attribute in message.attribute]
     if len(set(names)) < len(names):
         return False
@@ -127,7 +150,10 @@ def _attributes_fit(operator_schema: Schema, message: NodeProto) -> bool:
 
 
 def _plain(attribute: AttributeProto) -> bool:
-    """Return whether the attribute itself has the value; a tensor must have one element (ConstantOfShape)."""
+    """Return whether the attribute's value is stored in the node itself: it is no reference and no external tensor.
+
+    A tensor must have exactly one element, as in ConstantOfShape.
+    """
     tensor = attribute.t
     return not attribute.ref_attr_name and tensor.data_location != TensorProto.EXTERNAL and prod(tensor.dims) == 1
 
@@ -136,7 +162,7 @@ def _plain(attribute: AttributeProto) -> bool:
 
 
 def _broadcasts(*shapes: Sequence[int]) -> bool:
-    """Return whether shapes broadcast by numpy's rule."""
+    """Return whether the shapes broadcast by numpy's rule."""
     try:
         np.broadcast_shapes(*map(tuple, shapes))
     except ValueError:
@@ -145,7 +171,7 @@ def _broadcasts(*shapes: Sequence[int]) -> bool:
 
 
 def _elementwise(question: Question) -> bool:
-    """Return whether the operands broadcast by numpy's rule; in older versions, whether they have one shape."""
+    """Return whether the operands broadcast by numpy's rule. Before BROADCASTS_SINCE all must have the same shape."""
     shapes = [array.shape for array in question.arrays if array is not None]
     if question.version < BROADCASTS_SINCE:
         return len(set(shapes)) == 1
@@ -153,6 +179,10 @@ def _elementwise(question: Question) -> bool:
 
 
 def _reshape(question: Question) -> bool:
+    """Return whether the requested sizes are valid.
+
+    At most one size is -1, and its value must be defined. A 0 copies the size of an axis, which must exist.
+    """
     sizes, dims = question.vector(1, "shape"), question.data.shape
     if sizes is None or min(sizes, default=0) < -1 or sizes.count(-1) > 1:
         return False
@@ -162,12 +192,16 @@ def _reshape(question: Question) -> bool:
 
 
 def _divides(sizes: Sequence[int], dims: Sequence[int]) -> bool:
-    """Return whether the size at -1 is defined: it is not 0 divided by 0."""
+    """Return whether the size that -1 stands for can be computed, or there is no -1.
+
+    It can't be computed if another size is 0, because 0 would be divided by 0.
+    """
     copied = [dims[at] if size == 0 else size for at, size in enumerate(sizes) if size != -1]
     return -1 not in sizes or 0 not in copied
 
 
 def _squeeze(question: Question) -> bool:
+    """Return whether the axes are valid and have size 1, or whether no axes are stated."""
     given = question.vector(1, "axes")
     if given is None:
         return question.array(1) is None and "axes" not in question.attributes
@@ -192,6 +226,7 @@ def _transpose(question: Question) -> bool:
 
 
 def _gather(question: Question) -> bool:
+    """Return whether the axis exists and every index is in the range of its size."""
     axis, indices = question.axis(0), question.array(1)
     if axis is None or indices is None:
         return False
@@ -201,6 +236,10 @@ def _gather(question: Question) -> bool:
 
 
 def _slice(question: Question) -> bool:
+    """Return whether starts, ends, axes and steps are vectors of one length, with valid axes and steps that are not 0.
+
+    Returns False too if numpy and runtimes may select different elements (see `_taken`).
+    """
     bounds = [question.vector(at, name) for at, name in enumerate(("starts", "ends", "axes", "steps"), 1)]
     starts, ends, axes, steps = bounds
     absent = [question.array(at) is None for at in range(1, 5)]
@@ -215,11 +254,15 @@ def _slice(question: Question) -> bool:
 
 
 def _taken(size: int, start: int, end: int, step: int) -> bool:
-    """Return whether numpy and runtimes take the same elements. With negative steps runtimes clamp bounds otherwise."""
+    """Return whether numpy and the runtimes select the same elements.
+
+    With a negative step, runtimes clamp out-of-range bounds differently from numpy. Then the bounds must be in range.
+    """
     return step > 0 or (-size <= start and end <= size)
 
 
 def _concat(question: Question) -> bool:
+    """Return whether the axis exists and the shapes differ only along it."""
     shapes = [array.shape for array in question.arrays if array is not None]
     axis = question.axis(1)
     if axis is None or len({len(shape) for shape in shapes}) != 1:
@@ -228,6 +271,7 @@ def _concat(question: Question) -> bool:
 
 
 def _split(question: Question) -> bool:
+    """Return whether the axis can be split as requested: by the sizes of `split`, or into equal parts."""
     axis, sizes = question.axis(0), question.vector(1, "split")
     if axis is None:
         return False
@@ -245,7 +289,7 @@ def _cut(sizes: Sequence[int], size: int, count: int) -> bool:
 
 
 def _reduction(question: Question) -> bool:
-    """Return whether the axes are in the rank, and the operand has elements."""
+    """Return whether the axes are valid and the operand has at least one element."""
     given = question.vector(1, "axes")
     if given is None and (question.array(1) is not None or "axes" in question.attributes):
         return False
@@ -300,4 +344,4 @@ CONTRACTS: Mapping[str, Callable[[Question], bool]] = {
     "Transpose": _transpose,
     "Unsqueeze": _unsqueeze,
 }
-"""By operator: whether a node keeps the demands of its specification beyond the schema."""
+"""For each operator, the function that checks a node against the requirements of its text beyond the schema."""

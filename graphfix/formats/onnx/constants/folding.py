@@ -1,8 +1,8 @@
-"""Evaluate nodes before the model runs: their elements follow from constants and from known sizes.
+"""Evaluate nodes before the model runs, if their elements follow from constants and from sizes that are constant.
 
-Only what every runtime computes to the same bits is folded: elements that move, whole numbers, comparisons, and the
-float32 and float64 operations that IEEE 754 rounds correctly. The operators themselves are those of onnx's reference,
-asked only for what the specification allows.
+Only operations that every runtime computes to the same bits are evaluated. They are data movement, integer arithmetic,
+comparisons, and the float32 and float64 operations that IEEE 754 rounds correctly. onnx's reference evaluator computes
+them. It is called only for nodes that the specification allows (`contract.allowed`).
 """
 
 from __future__ import annotations
@@ -24,32 +24,41 @@ from graphfix.results.runtime_facts import MOST_AXES
 Array: TypeAlias = NDArray[Any]
 
 LIMIT = 4096
-"""The largest number of elements of a value that is kept, and of a constant that is read."""
+"""The largest number of elements of a value that is cached, and of a constant that is read."""
 MOST_BYTES = 1 << 62
-"""The limit of a numpy array."""
+"""The largest number of bytes of an array in numpy."""
 MOST_COMPUTED = 1 << 20
-"""The largest number of elements that one node may compute: operands may stretch each other."""
+"""The largest number of elements that one node may compute. Its operands may stretch each other to many elements."""
 MOST_HELD = 1 << 27
-"""The largest number of bytes of all kept values. Further values are not known."""
+"""The largest number of bytes of all cached values together. Further values count as unknown."""
 MOVES = frozenset(
     "Identity Reshape Squeeze Unsqueeze Flatten Transpose Gather Slice Concat Split NonZero And Or Xor Not".split()
 )
-"""Operators that compute no element: any element type is evaluated."""
+"""Operators that only move elements or combine booleans. They are evaluated for every element type."""
 LOGIC = frozenset(("And", "Or", "Xor"))
 """The operators of MOVES whose operands broadcast."""
 GROWS = frozenset(("Expand", "Tile", "ConstantOfShape"))
-"""Operators that move elements and can make many of few: the result's size must be known first."""
+"""Operators that can make many elements from few.
+
+They are evaluated only if the result's size is constant and small.
+"""
 WHOLE = frozenset("ReduceSum ReduceProd CumSum Range Mod".split())
-"""Operators that are exact for integers alone: a float sum depends on the order of the additions. (Not in a Range.)"""
+"""Operators that are evaluated for integers only, because a float sum depends on the order of the additions.
+
+A Range of floats is an exception if the floats are small integers (see `_counts`).
+"""
 COUNTED_UNTIL = 1 << 22
-"""Below this number, integers, their differences and the number of steps between them are exact in float32."""
+"""Integers below this number are exact in float32. So are their differences and the number of steps between them."""
 ROUNDED_ONCE = frozenset(
     "Where Add Sub Mul Div Neg Abs Sign Floor Ceil Sqrt Min Max ReduceMin ReduceMax "
     "Equal Greater Less GreaterOrEqual LessOrEqual".split()
 )
-"""Operators that are exact for integers, and for finite floats except -0 (onnxruntime's Where drops its sign)."""
+"""Operators whose results have the same bits in every runtime, for integers and for finite floats except -0.
+
+onnxruntime's Where drops the sign of -0.
+"""
 SIZES = frozenset(("Shape", "Size"))
-"""Operators whose result follows from the operand's shape."""
+"""Operators whose result depends only on the operand's shape."""
 FLOATS = ("float32", "float64")
 CASTS = {
     TensorProto.FLOAT: np.float32, TensorProto.DOUBLE: np.float64, TensorProto.BOOL: np.bool_,
@@ -61,7 +70,7 @@ FOLDED = MOVES | GROWS | WHOLE | ROUNDED_ONCE | SIZES | {"Cast"}
 
 @dataclass(slots=True, eq=False, repr=False)
 class Evaluator:
-    """The known values of one view; each is computed once, at the first request."""
+    """The constant values of one view. Each value is computed once, when it is first requested."""
 
     message: Callable[[Node], NodeProto]
     """Returns the message of a node."""
@@ -69,15 +78,15 @@ class Evaluator:
     """Returns the tensor of a constant; None if its payload is not in memory."""
     _arrays: dict[Value, Array | None] = field(default_factory=dict)
     _held: int = 0
-    """The bytes of the kept values."""
+    """The number of bytes of the cached values."""
 
     def elements(self, value: Value) -> tuple[Scalar, ...] | None:
-        """Return the elements in row-major order; None if they are not known."""
+        """Return the elements of a value in row-major order; None if they are unknown before the run."""
         array = self.array(value)
         return None if array is None else tuple(array.reshape(-1).tolist())
 
     def array(self, value: Value) -> Array | None:
-        """Return the value as an array; None if it is not known."""
+        """Return a value as an array; None if its elements are unknown before the run."""
         pending = [value]
         while pending:
             top = pending[-1]
@@ -91,21 +100,21 @@ class Evaluator:
         return self._arrays[value]
 
     def _reads(self, value: Value) -> Sequence[Value]:
-        """Return the operands that are needed to evaluate a value."""
+        """Return the operands that are needed to evaluate a value; none for Shape and Size."""
         node = self._folded(value)
         if node is None or node.op in SIZES:
             return ()
         return [operand for operand in node.operands if operand is not None]
 
     def _folded(self, value: Value) -> Node | None:
-        """Return the node of the file that computes a value, if its operator is in FOLDED."""
+        """Return the node of the file that computes a value, if its operator is in FOLDED; else None."""
         node = value.producer if value.kind == "result" else None
         if node is None or node.index < 0 or node.domain or node.op not in FOLDED:
             return None
         return node
 
     def _enter(self, value: Value) -> None:
-        """Evaluate a value, whose operands are evaluated."""
+        """Evaluate a value and cache the result. Its operands must be evaluated already."""
         self._arrays[value] = self._constant(value) if value.kind == "constant" else None
         node = self._folded(value)
         results = self._results(node) if node is not None else None
@@ -119,13 +128,19 @@ class Evaluator:
                 self._arrays[result] = self._kept(array) if array is not None and _fits(result, array) else None
 
     def _kept(self, array: Array) -> Array | None:
-        """Return an array to keep, or None beyond MOST_HELD. A view is copied, because its base may be larger."""
+        """Return the array to cache; None if the cache would exceed MOST_HELD bytes.
+
+        A numpy view is copied, because its base array may be larger.
+        """
         own = array if array.base is None else array.copy()
         self._held += own.nbytes
         return own if self._held <= MOST_HELD else None
 
     def _constant(self, value: Value) -> Array | None:
-        """Return a small constant: an initializer, the tensor of a Constant node, or the numbers of one."""
+        """Return a constant as an array: an initializer, or the tensor or numbers of a Constant node.
+
+        Returns None for a constant that is too large, has texts, or is not in memory.
+        """
         tensor = self.tensor(value)
         if tensor is not None:
             if not _is_small(tensor.dims) or tensor.data_type == TensorProto.STRING:
@@ -139,7 +154,7 @@ class Evaluator:
         return np.asarray(literal, np.float32 if value.dtype == "float32" else np.int64).reshape(value.shape.numbers)
 
     def _results(self, node: Node) -> Sequence[Array | None] | None:
-        """Return the results of a node; None if they are not known."""
+        """Return the arrays of a node's results; None if they are unknown before the run."""
         if node.op in SIZES:
             value = node.operand(0)
             if not _sized(value) or len(value.shape.numbers) > MOST_AXES or prod(value.shape.numbers) > MOST_BYTES:
@@ -160,7 +175,7 @@ class Evaluator:
 
 
 def _computed(node: Node, message: NodeProto, arrays: Sequence[Array]) -> int:
-    """Return an upper bound of the elements that a node computes: operands may stretch each other."""
+    """Return an upper bound of the number of elements that a node computes. Its operands may stretch each other."""
     if node.op == "Gather" and len(arrays) == 2:  # noqa: PLR2004  # the data and the indices
         axis = next((attribute.i for attribute in message.attribute if attribute.name == "axis"), 0)
         data, indices = arrays
@@ -174,12 +189,12 @@ def _computed(node: Node, message: NodeProto, arrays: Sequence[Array]) -> int:
 
 
 def _is_small(dims: Sequence[int]) -> bool:
-    """Return whether a constant of this shape is small enough to be read as an array."""
+    """Return whether a constant with these sizes is small enough to be read as an array."""
     return len(dims) <= MOST_AXES and prod(dims) <= LIMIT
 
 
 def _followed(value: Value) -> Array | None:
-    """Return the sizes that a vector holds, if inference followed them and all are numbers."""
+    """Return an int64 vector whose elements are sizes, if shape inference determined all of them; else None."""
     content = value.content if value.dtype == "int64" else None
     if content is None or not content.static or not _sized(value) or prod(value.shape.numbers) != content.rank:
         return None
@@ -189,12 +204,12 @@ def _followed(value: Value) -> Array | None:
 
 
 def _sized(value: Value) -> bool:
-    """Return whether every size is a number, and the stored shape does not contradict."""
+    """Return whether every size of a value is a number, and the stored shape does not contradict the computed one."""
     return value.stale is None and value.shape.static
 
 
 def _fits(value: Value, array: Array) -> bool:
-    """Return whether an array has the shape and the type of the value in the view."""
+    """Return whether an array has the shape and the type that the view states, and at most LIMIT elements."""
     shape = value.shape
     ranked = not shape.ranked or (
         len(shape.dims) == array.ndim
@@ -204,7 +219,7 @@ def _fits(value: Value, array: Array) -> bool:
 
 
 def _exact(node: Node, message: NodeProto, arrays: Sequence[Array]) -> bool:
-    """Return whether every runtime computes the same bits, and the result is small."""
+    """Return whether every runtime computes the same bits for these operands, and the result is small."""
     if node.op in GROWS:
         result = node.results[0]
         return result is not None and _sized(result) and prod(result.shape.numbers) <= LIMIT
@@ -232,7 +247,7 @@ def _defined(node: Node, message: NodeProto, arrays: Sequence[Array]) -> bool:
 
 
 def _plain(array: Array) -> bool:
-    """Return whether the elements are integers, or finite floats without a negative zero."""
+    """Return whether all elements are integers or booleans, or finite floats (float32, float64) other than -0."""
     if array.dtype.kind in "iub":
         return True
     return array.dtype.name in FLOATS and bool(
@@ -241,37 +256,46 @@ def _plain(array: Array) -> bool:
 
 
 def _counts(array: Array) -> bool:
-    """Return whether the elements are whole numbers below COUNTED_UNTIL."""
+    """Return whether all elements are integers with an absolute value below COUNTED_UNTIL. Their type may be float."""
     return _plain(array) and bool((np.abs(array) < COUNTED_UNTIL).all() and (array == np.floor(array)).all())
 
 
 def _divides(message: NodeProto, left: Array, right: Array) -> bool:
-    """Return whether every rounding gives the same quotient: no division by 0, no negative integer."""
+    """Return whether every rounding rule gives the same quotient and remainder.
+
+    No divisor may be 0, and integers must not be negative. A Mod with `fmod` is refused.
+    """
     if any(attribute.name == "fmod" and attribute.i for attribute in message.attribute):
         return False
     return bool((right != 0).all()) and (left.dtype.kind == "f" or bool((left >= 0).all() and (right > 0).all()))
 
 
 def _short(start: Array, stop: Array, step: Array) -> bool:
-    """Return whether a Range has at most LIMIT elements."""
+    """Return whether a Range has at most LIMIT elements and its step is not 0."""
     return bool((step != 0).all() and (np.abs(stop - start) <= LIMIT * np.abs(step)).all())
 
 
 def _casts(message: NodeProto, array: Array) -> bool:
-    """Return whether every runtime casts to the type alike, and every element is in its range."""
+    """Return whether every runtime casts these elements to the same bits.
+
+    The new type must be one of CASTS. If it is an integer type, each element must be in its range.
+    """
     target = next((attribute.i for attribute in message.attribute if attribute.name == "to"), 0)
     kind = CASTS.get(TensorProto.DataType.ValueType(target))
     if kind is None or not _plain(array):
         return False
     if not np.issubdtype(kind, np.integer) or not array.size:
         return True
-    low, high = int(array.min()), int(array.max())  # a float is cut towards zero
+    low, high = int(array.min()), int(array.max())  # A float is rounded towards zero.
     return bool(np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
 
 
 def _run(message: NodeProto, version: int, operands: Sequence[Array | None]) -> Sequence[Array | None] | None:
-    """Evaluate one node with onnx's reference; return None if it refuses the operands, as a runtime would."""
-    from onnx.reference import ReferenceEvaluator  # takes 0.3 s: only where a rule asks
+    """Evaluate one node with onnx's reference evaluator, and return the arrays of its results.
+
+    Returns None if the evaluator refuses the operands. A runtime would refuse them too.
+    """
+    from onnx.reference import ReferenceEvaluator  # The import lasts 0.3 s, so it happens only if a rewrite needs it.
 
     alone = NodeProto()
     alone.CopyFrom(message)

@@ -1,10 +1,10 @@
-"""The bounds of integers before the model runs: from constants, sizes, and the rules of operators.
+"""Compute the bounds of integer values before the model runs, from constants, sizes and rules of operators.
 
     i:int64[1,8] = Slice(c:const[1,512]{0..511}, ...)      0..511
     k:int64[2,1] = ArgMax(x[2,7])                          0..6
     t:int64[1,8] = Add(i, Cast(b:bool[1,8]))               0..512
 
-A result that may leave its element type's range wraps, so its bounds are those of the type.
+A result that may exceed the range of its element type wraps around, so its bounds are those of the type.
 """
 
 from __future__ import annotations
@@ -18,19 +18,25 @@ from graphfix.graph.view import Value
 from graphfix.results.records import dataclass, field
 
 INDEXING = MappingProxyType({"Gather": 0, "GatherElements": 0})
-"""The default axis of operators whose operand 1 has positions of an axis of operand 0. Runtimes refuse others."""
+"""Operators whose operand 1 contains indices into an axis of operand 0, with the default of the attribute `axis`.
+
+Runtimes refuse an index that is out of range.
+"""
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class IntegerBounds:
-    """The bounds of the values of one view; each is computed once, at the first request."""
+    """The bounds of the integer values of one view. Each is computed once, when it is first requested."""
 
     constant: Callable[[Value], Bounds | None]
-    """Returns the least and the largest element of an integer constant; None if they can't be read."""
+    """Returns the smallest and the largest element of an integer constant; None if they can't be read."""
     _known: dict[Value, Bounds | None] = field(default_factory=dict)
 
     def of(self, value: Value) -> Bounds | None:
-        """Return the bounds of a value's elements, at worst those of its type; None if the value holds no integers."""
+        """Return the bounds (smallest, largest) of a value's elements; None if its type is not an integer type.
+
+        If nothing else is known, the bounds are those of the element type.
+        """
         pending = [value]
         while pending:
             top = pending[-1]
@@ -44,6 +50,10 @@ class IntegerBounds:
         return self._known[value]
 
     def _bounds(self, value: Value) -> Bounds | None:
+        """Return the bounds of a value; None if its type is not an integer type.
+
+        The bounds of the operands on which it depends must be computed already.
+        """
         type_range = TYPES.get(value.dtype)
         if type_range is None:
             return None
@@ -56,6 +66,7 @@ class IntegerBounds:
         return found
 
     def _computed(self, value: Value) -> Bounds | None:
+        """Return the bounds of a node's result by the rule of its operator; None if the operator has no rule."""
         node = value.producer
         rule = BOUNDS.get(node.op) if node is not None and not node.domain else None
         if node is None or rule is None:
@@ -65,6 +76,7 @@ class IntegerBounds:
 
 
 def _reads(value: Value) -> Sequence[Value]:
+    """Return the operands whose bounds are needed for the bounds of a value."""
     node = value.producer if value.dtype in TYPES and value.kind == "result" else None
     if node is None or node.domain or node.op not in BOUNDS:
         return ()
@@ -72,7 +84,10 @@ def _reads(value: Value) -> Sequence[Value]:
 
 
 def _indexed(value: Value) -> Bounds | None:
-    """Return the bounds of indices, from the nodes of the main graph that read them; None if there is no such node."""
+    """Return the bounds of a value that nodes of the main graph read as indices; None if there is no such node.
+
+    An int64 index into an axis of size n is in -n..n-1, because runtimes refuse other indices.
+    """
     if value.dtype != "int64" or value.graph.path != "main":
         return None
     found: Bounds | None = None

@@ -1,4 +1,4 @@
-"""The number of trips of a Loop or Scan, if constants and known sizes decide it."""
+"""Compute the trip count of a Loop or Scan, if constants and constant sizes determine it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from graphfix.results.onnx_messages import GraphProto
 from graphfix.results.records import dataclass, field
 
 MOST: Final = 1 << 14
-"""The largest number of trips that is counted."""
+"""The trip count with which a loop without one is followed.
+
+If its condition is still true then, the count is unknown.
+"""
 MOST_FOLLOWED: Final = 256
-"""The largest number of trips whose condition is computed, one after the other."""
+"""The largest number of trips for which a condition that changes is computed, trip by trip."""
 UNKNOWN_TRIPS: Final = 1 << 10
-"""The trips that are assumed of a loop inside another one. They may become known once the outer loop is unrolled."""
+"""The trip count that is assumed for an inner loop. It may become constant once the outer loop is unrolled."""
 NUMBER, CONDITION = 0, 1
 SCANS_ALONE_SINCE: Final = 9
-"""Before this version a Scan has a batch axis in front."""
+"""Before this opset version the operands of a Scan have a batch axis in front."""
 
 
 @dataclass(slots=True)
@@ -32,20 +35,23 @@ class Body:
     message: GraphProto
     graph: Graph
     evaluator: Evaluator
-    """The evaluator of the view, which does not evaluate single trips."""
+    """The evaluator of the view. It does not evaluate single trips."""
     weight: int
-    """The number of nodes of a trip, with the loops inside it unrolled."""
+    """The number of nodes of one trip, in which inner loops count as unrolled."""
     values: Mapping[str, Value] = field(init=False)
     """The values that the body reads or computes, by name."""
 
     def __post_init__(self) -> None:
-        """Collect the values."""
+        """Collect the values of the body by name."""
         nodes = self.graph.nodes
         values = [value for node in nodes for value in (*node.operands, *node.results) if value is not None]
         self.values = {value.name: value for value in (*values, *self.graph.inputs)}
 
     def needed(self) -> set[int]:
-        """Return the positions of the inputs from which the condition is computed."""
+        """Return the positions of the body's inputs on which the loop's condition depends.
+
+        It may depend on them directly or through earlier trips.
+        """
         makers = {name: node for node in self.message.node for name in node.output if name}
         places = {value.name: at for at, value in enumerate(self.message.input)}
         pending, seen = [self.message.output[0].name], set[str]()
@@ -61,7 +67,11 @@ class Body:
         return {at for name, at in places.items() if name in seen}
 
     def run(self, given: Mapping[int, Array]) -> dict[int, Array] | None:
-        """Return a trip's results for these inputs, by position; None if a result, or the condition, is not known."""
+        """Return the results of one trip, by the position of the input that the next trip reads them from.
+
+        `given` contains the array of each needed input, by position. Returns None if the condition or a needed result
+        is unknown.
+        """
         names = [value.name for value in self.message.input]
         arrays: dict[Value, Array | None] = {self.values[names[at]]: array for at, array in given.items()}
         evaluator = Evaluator(self.evaluator.message, self.evaluator.tensor, arrays)
@@ -76,7 +86,7 @@ class Body:
 
 
 def trips(node: Node, body: Body) -> Trips | None:
-    """Return the trips of a Loop or Scan; None if its count or its condition is not known."""
+    """Return the trip count of a Loop or Scan with the number of nodes of a trip; None if the count is unknown."""
     nodes = body.weight
     if node.op == "Scan":
         return _scanned(node, nodes)
@@ -97,7 +107,7 @@ def trips(node: Node, body: Body) -> Trips | None:
 
 
 def _scanned(node: Node, nodes: int) -> Trips | None:
-    """Return the trips of a Scan: the size of the scanned axis."""
+    """Return the trip count of a Scan: the size of the first scanned axis. Return None if it is unknown or 0."""
     count = node.attributes.get("num_scan_inputs")
     if not isinstance(count, int) or not 0 < count <= len(node.operands) or node.version < SCANS_ALONE_SINCE:
         return None
@@ -109,9 +119,10 @@ def _scanned(node: Node, nodes: int) -> Trips | None:
 
 
 def _followed(node: Node, body: Body, most: int, *, stated: bool) -> int | None:
-    """Return the number of trips, at most `most`; None if a condition is not known.
+    """Return the number of trips until the condition is false, at most `most`; None if a condition is unknown.
 
-    A condition that is not `stated` is ignored by the specification, and not by onnxruntime: it must be true.
+    `stated` is whether the Loop has an initial condition. If it has none, the specification ignores the condition that
+    the body returns, but onnxruntime does not. Then each condition must be true, or None is returned.
     """
     needed = body.needed()
     given = {at: body.evaluator.array(node.operand(at)) for at in needed if at > CONDITION}

@@ -1,1 +1,1 @@
-"""Carry edits out on an ONNX model."""
+"""Carry out edits on an ONNX model."""

@@ -1,4 +1,4 @@
-"""What can't be carried out on an ONNX model, reported before anything is changed."""
+"""Refuse edits that can't be carried out on an ONNX model, before anything is changed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from graphfix.results.onnx_messages import AttributeProto, NodeProto
 
 
 def check(state: State, node: Node, edit: Edit) -> None:
-    """Raise Refused where the edit can't be carried out; the text completes "left alone because"."""
+    """Raise Refused if the edit can't be carried out on the node. The error's text completes "left alone because"."""
     match edit:
         case Lift():
             _check_version(state, node)
@@ -48,6 +48,7 @@ def check(state: State, node: Node, edit: Edit) -> None:
 
 
 def _check_restate(state: State, node: Node, value: Value) -> None:
+    """Raise Refused if the constant `value` can't be written in another shape for the node."""
     stored_constant = constant(value)
     tensor = state.views.tensors.get(stored_constant) if stored_constant is not None else None
     if stored_constant is None or tensor is None:
@@ -59,6 +60,7 @@ def _check_restate(state: State, node: Node, value: Value) -> None:
 
 
 def _check_node(state: State, node: Node, edit: Fold | Evaluate | Replace | Inline) -> None:
+    """Raise Refused if a whole node can't be folded, evaluated, replaced or inlined."""
     used = [value for value in node.results if value is not None and is_used(state, value)]
     match edit:
         case Fold():
@@ -80,16 +82,20 @@ def _check_node(state: State, node: Node, edit: Fold | Evaluate | Replace | Inli
 
 
 def is_used(state: State, value: Value) -> bool:
-    """Whether any node reads it, or some graph returns it."""
+    """Return whether a node reads the value, or a graph returns it."""
     return value.is_read or any(value in graph.outputs for graph in state.views.graphs)
 
 
 def _check_version(state: State, node: Node) -> int:
-    """Return the operator set of the node; raise Refused where no standard operator can be added."""
+    """Return the opset version in the node's graph.
+
+    Raise Refused if the graph does not import the standard operators.
+    """
     return state.builders[node.graph].version
 
 
 def _check_canonicalize(state: State, node: Node) -> None:
+    """Raise Refused if the node can't be written as an Expand."""
     version = _check_version(state, node)
     if version < EXPAND_SINCE:
         raise Refused(f"opset {version} has no Expand")
@@ -97,6 +103,7 @@ def _check_canonicalize(state: State, node: Node) -> None:
 
 
 def _check_stretch(state: State, node: Node, edit: Stretch) -> None:
+    """Raise Refused if an operand can't be stretched, for example because the opset has no Expand."""
     value = node.operand(edit.operand)
     if state.quantizes:
         check_quantized(value, edit.to, state.builders[node.graph].version)
@@ -108,11 +115,13 @@ def _check_stretch(state: State, node: Node, edit: Stretch) -> None:
 
 
 def _check_expand(state: State) -> None:
+    """Raise Refused if the target of the rewrite does not accept an Expand (`state.movement`)."""
     if state.movement is not None and "Expand" not in state.movement:
         raise Refused("converters make a BROADCAST_TO of an Expand, which the target does not take")
 
 
 def _check_evaluate(state: State, node: Node, used: Sequence[Value]) -> None:
+    """Raise Refused if a used result is unknown before the run, or can't be written as a constant in its graph."""
     builder = state.builders[node.graph]
     if any(state.views.evaluator.array(value) is None for value in used):
         raise Refused(NOT_KNOWN)
@@ -126,7 +135,10 @@ def _check_evaluate(state: State, node: Node, used: Sequence[Value]) -> None:
 
 
 def _check_branch(message: NodeProto, name: str) -> None:
-    """Refuse where the branch is not there, or has another number of results than the node."""
+    """Raise Refused if the node has no body `name`, or if the body does not fit.
+
+    The body of a branch must have no inputs and the node's number of results.
+    """
     body_attribute = next((attribute for attribute in message.attribute if attribute.name == name), None)
     if body_attribute is None or body_attribute.type != AttributeProto.GRAPH or body_attribute.ref_attr_name:
         raise Refused(f"it has no body {name}")

@@ -14,7 +14,7 @@ from graphfix.results.onnx_messages import GraphProto, TensorProto
 
 
 def drop_dead(state: State) -> None:
-    """Remove the constants and nodes that only edited nodes read."""
+    """Remove the constants and nodes that are unused after the edits."""
     constants: dict[Graph, set[str]] = {}
     for value in editing.remove_dead(state, lambda node: _is_removable(state, node)):
         constants.setdefault(value.graph, set()).add(value.name)
@@ -25,7 +25,7 @@ def drop_dead(state: State) -> None:
 
 
 def _is_removable(state: State, node: Node) -> bool:
-    """Return whether a node whose results nobody reads is not removed yet, and has no body."""
+    """Return whether a node without used results may be removed: it is not removed yet and contains no body."""
     if node.index in state.builders[node.graph].order.gone:
         return False
     attributes = state.message(node).attribute if node.index >= 0 else ()
@@ -33,7 +33,12 @@ def _is_removable(state: State, node: Node) -> bool:
 
 
 def share_payloads(state: State, builder: NodeBuilder, is_cut: Callable[[TensorProto], bool]) -> None:
-    """Replace the lifted copy of a big constant that keeps other readers by a Reshape: the payload is written once."""
+    """Replace the lifted copy of a big constant by a Reshape, if the original is used too.
+
+    Its payload is then written once.
+
+    `is_cut` returns whether the payload of a tensor stayed in the source file, which is the case for big payloads only.
+    """
     names: set[str] = set()
     for made, (source, axes) in builder.copies.items():
         tensor = builder.initializers.get(made)
@@ -53,7 +58,7 @@ def share_payloads(state: State, builder: NodeBuilder, is_cut: Callable[[TensorP
 
 
 def _remove_initializers(graph: GraphProto, names: set[str]) -> None:
-    """Drop initializers by name; the others keep their order."""
+    """Remove the initializers with these names, and their stored shapes. The order of the others does not change."""
     keys = [tensor.name in names for tensor in graph.initializer]
     rearrange(graph.initializer, keys)
     del graph.initializer[len(keys) - sum(keys) :]

@@ -1,4 +1,4 @@
-"""The DequantizeLinear nodes of the file that read constants: those that make the same are found without a search."""
+"""Index the DequantizeLinear nodes that read constants, so that equal results are found without a search."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from graphfix.results.onnx_messages import TensorProto
 from graphfix.results.records import dataclass, field
 
 Key = tuple[object, ...]
-"""The domain, the operands behind the first, the attributes, and the element type and the dims of the constant."""
+"""The node's domain, its operands except the first, its attributes, and the element type and dims of its constant."""
 
 
 @dataclass(slots=True)
 class _Group:
-    """The nodes of one key: they make the same where the bytes of their constants are the same."""
+    """The nodes with one key. Two of them compute the same values if the bytes of their constants are equal."""
 
     digests: dict[int, bytes | None] = field(default_factory=dict)
-    """By place; None where nobody has asked for the constant, or it can't be read."""
+    """The digest of the constant of each node, by the node's index; None if it is not read yet or can't be read."""
     unread: set[int] = field(default_factory=set)
-    """The places of those whose constants nobody has asked for."""
+    """The indices of the nodes whose constants are not read yet."""
     places: dict[bytes, list[int]] = field(default_factory=dict)
-    """By digest, in order."""
+    """The sorted indices of the nodes whose constant has this digest."""
 
     def enter(self, place: int) -> None:
-        """Enter a node whose constant is not read yet."""
+        """Add the node with index `place`. Its constant is not read yet."""
         self.digests[place] = None
         self.unread.add(place)
 
     def read(self, place: int, digest: bytes | None) -> None:
-        """Note the digest of a node's constant."""
+        """Store the digest of the constant of the node with index `place`."""
         self.unread.discard(place)
         self.digests[place] = digest
         if digest is not None:
             insort(self.places.setdefault(digest, []), place)
 
     def leave(self, place: int) -> None:
-        """Forget a node that is not of this key any more."""
+        """Remove the node with index `place`, because its key changed."""
         self.unread.discard(place)
         digest = self.digests.pop(place)
         if digest is not None:
@@ -49,20 +49,25 @@ class _Group:
 
 @dataclass(slots=True, eq=False, repr=False)
 class DequantizedConstants:
-    """The DequantizeLinear nodes of one graph by what they make of constants; a constant is read at most once.
+    """The DequantizeLinear nodes of one graph that read constants, indexed by result.
 
-    Kept true by `changed`: whoever puts another node in a place of the graph notes the place.
+    A constant is read at most once.
+
+    Code that replaces a node of the graph must add the node's index to `changed`.
     """
 
     graph: Graph
     views: Views
     changed: set[int] = field(default_factory=set)
-    """The places of nodes that are to be looked at anew."""
+    """The indices of nodes that must be indexed again."""
     _keys: dict[int, Key] = field(default_factory=dict)
-    """By place."""
+    """The key of each node, by its index."""
     _groups: dict[Key, _Group] = field(default_factory=dict)
     _digests: dict[int, tuple[TensorProto, bytes | None]] = field(default_factory=dict)
-    """By the identity of a tensor, which is held so that no other gets it; None where it can't be read."""
+    """By `id` of a tensor: the tensor and its digest, or None if it can't be read.
+
+    The tensor is stored so that no other object gets its `id`.
+    """
 
     def __post_init__(self) -> None:
         self.changed.update(node.index for node in self.graph.nodes if is_quantizer(node, DEQUANTIZE))
@@ -70,9 +75,11 @@ class DequantizedConstants:
     def first(
         self, node: Node, data_type: int, dims: tuple[int, ...], digest: Callable[[], bytes | None], before: int
     ) -> Value | None:
-        """Return what the first other node in front of `before` makes, as `node` would, of a constant with this digest.
+        """Return the result of the first node before index `before` that computes the same as `node` would compute.
 
-        The digest is asked for only where a node makes something of a constant of this type and these dims.
+        The node must dequantize a constant of this type, with these dims and this digest, by the parameters of `node`.
+        Returns None if there is no such node other than `node`. `digest` is called only if some node has the type, dims
+        and parameters.
         """
         for place in sorted(self.changed):
             self._enter(place)
@@ -86,19 +93,19 @@ class DequantizedConstants:
             tensor = self._constant(self.graph.nodes[place])
             group.read(place, self.digest(tensor) if tensor is not None else None)
         places = group.places.get(wanted, ()) if wanted is not None else ()
-        # a node that is replaced as a whole notes nothing: it is of no key any more
+        # A node that is replaced as a whole is not added to `changed`, so its key is computed again here.
         found = next((place for place in places if place != node.index and self._key_of(place) == key), before)
         return self.graph.nodes[found].results[0] if found < before else None
 
     def digest(self, tensor: TensorProto) -> bytes | None:
-        """Return the digest of a tensor's elements, None where they can't be read; read once, whatever its dims."""
+        """Return the digest of a tensor's elements; None if they can't be read. The elements are read once."""
         memo = self._digests.get(id(tensor))
         if memo is None:
             memo = self._digests[id(tensor)] = tensor, digest_of(self.views, tensor)
         return memo[1]
 
     def _enter(self, place: int) -> None:
-        """Enter a node as it is now, in the place of what it was."""
+        """Index the node with index `place` again, by its present key."""
         key = self._keys.pop(place, None)
         if key is not None:
             self._groups[key].leave(place)
@@ -108,7 +115,7 @@ class DequantizedConstants:
             self._groups.setdefault(key, _Group()).enter(place)
 
     def _key_of(self, place: int) -> Key | None:
-        """Return the key of a node as it is now, None where it reads no constant."""
+        """Return the present key of the node with index `place`; None if it is not a DequantizeLinear of a constant."""
         node = self.graph.nodes[place]
         tensor = self._constant(node)
         return _key(node, tensor.data_type, tuple(tensor.dims)) if tensor is not None else None
@@ -119,9 +126,9 @@ class DequantizedConstants:
 
 
 def digest_of(views: Views, tensor: TensorProto) -> bytes | None:
-    """Return the digest of a tensor's elements; None where they can't be read."""
+    """Return the SHA-256 digest of a tensor's elements; None if they can't be read."""
     array = views.elements(tensor)
-    from hashlib import sha256  # few models have such constants
+    from hashlib import sha256  # Imported here, because few models have such constants.
 
     return sha256(bytes_of(array)).digest() if array is not None else None
 

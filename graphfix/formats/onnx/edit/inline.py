@@ -1,4 +1,4 @@
-"""A branch's body put in the place of its node: names made unique, results renamed, constants moved out."""
+"""Put the body of an If, Loop or Scan in the place of its node: rename values and move constants to the outer graph."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from graphfix.results.records import dataclass, field
 
 
 def inline(proto: ModelProto, decided: Sequence[Decided], fresh: Callable[[str], str]) -> None:
-    """Put every decided body in the place of its node; an outer node comes before those inside it."""
+    """Replace each node in `decided` by its body. `fresh` returns an unused name.
+
+    `decided` lists an outer node before the nodes inside it. They are replaced in reverse order.
+    """
     if not decided:
         return
     taken = Counter(_all_names(proto))
@@ -32,18 +35,19 @@ def inline(proto: ModelProto, decided: Sequence[Decided], fresh: Callable[[str],
 
 @dataclass(slots=True)
 class _Move:
-    """One branch on its way out."""
+    """The replacement of one node by its body."""
 
     holder: Holder
     ir_version: int
     taken: Counter[str]
-    """How many values and nodes of the file have a name."""
+    """For each name, the number of values and nodes of the file that have it."""
     fresh: Callable[[str], str]
     names: dict[str, str] = field(default_factory=dict)
-    """What the values of the branch are called from now on."""
+    """The new name of each value of the body that is renamed."""
     nodes: list[NodeProto] = field(default_factory=list)
 
     def take(self, decided: Decided) -> None:
+        """Replace the node by the nodes of its body."""
         node = decided.message
         body = next(attribute.g for attribute in node.attribute if attribute.name == decided.branch)
         if decided.trips is not None:
@@ -58,7 +62,11 @@ class _Move:
         self._place(node)
 
     def _rename(self, body: GraphProto, results: Sequence[str]) -> list[NodeProto]:
-        """Choose the names; return nodes for the results that no node of the branch makes, or that it has twice."""
+        """Rename the body's values: its outputs get the names of the node's results, and all other names become unique.
+
+        Return Identity nodes for the results whose name no value of the body can get. They are results that the body
+        only passes on from outside, constants that the outer graph returns, and a second result of one value.
+        """
         made = {name for inner in body.node for name in inner.output if name}
         constants = set(_held(body))
         shown = {_name(output) for output in self.holder.output}
@@ -82,7 +90,7 @@ class _Move:
         return self.fresh(name)
 
     def _constants(self, body: GraphProto) -> None:
-        """Initializers stay such where the outer graph can have them."""
+        """Move the body's initializers to the outer graph, or make Constant nodes if it can't have initializers."""
         outer = self.holder if holds_initializers(self.holder, self.ir_version) else None
         for tensor in body.initializer:
             tensor.name = self.names.get(tensor.name, tensor.name)
@@ -103,7 +111,7 @@ class _Move:
         self.nodes.append(node)
 
     def _claims(self, body: GraphProto) -> None:
-        """Stored shapes and quantization notes of the branch are the outer graph's now."""
+        """Move the body's stored shapes and quantization annotations to the outer graph."""
         holder = self.holder
         if not isinstance(holder, GraphProto):
             return
@@ -119,7 +127,7 @@ class _Move:
                 holder.quantization_annotation.add().CopyFrom(note)
 
     def _place(self, node: NodeProto) -> None:
-        """The new nodes stand where the node stood, which goes."""
+        """Put the new nodes at the position of the old node, and remove the old node."""
         results = list(node.output)
         nodes = self.holder.node
         at = next(at for at, other in enumerate(nodes) if other.output[:] == results)
@@ -139,7 +147,7 @@ def _held(graph: GraphProto) -> Iterator[str]:
 
 
 def rename_values(nodes: Iterable[NodeProto], names: Mapping[str, str]) -> None:
-    """Rename what nodes read and make, also in their bodies, except for what a body defines itself."""
+    """Rename the values that nodes read and compute, also in their bodies. Names that a body defines itself stay."""
     nodes = list(nodes)
     for node in nodes:
         for names_of in (node.input, node.output):
@@ -156,7 +164,7 @@ def rename_values(nodes: Iterable[NodeProto], names: Mapping[str, str]) -> None:
 
 
 def _all_names(proto: ModelProto) -> Iterator[str]:
-    """The name of every value, where it is defined, and of every node."""
+    """Yield the name of every value, once for each definition, and of every node."""
     yield from (name for function in proto.functions for name in function.input)
     pending: list[Sequence[NodeProto]] = [function.node for function in proto.functions]
     graphs = [proto.graph]

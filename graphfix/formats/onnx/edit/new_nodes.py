@@ -1,4 +1,4 @@
-"""New nodes and constants for one graph: made once, standing before their first reader, serving no other graph."""
+"""Make new nodes and constants for one graph. Each is made once and is placed before its first reader."""
 
 from __future__ import annotations
 
@@ -21,28 +21,34 @@ EXPAND_SINCE = 8
 AXES_OPERAND_SINCE = 13
 RESHAPE_OPERAND_SINCE = 5
 INTEGER_CONSTANT_SINCE = 9
-"""Before this opset a Constant node holds floating-point numbers only."""
+"""Before this opset a Constant node contains floating-point numbers only."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class DerivedShapes:
-    """The shapes that follow from others, each made once: nodes that look alike have the very same object for a shape.
+    """Shapes that are computed from other shapes, each once, so that equal derived shapes are one object.
 
-    Shapes are looked up by their identity, which takes a fifth of the time that their sizes would take.
+    Shapes are looked up by their identity. A lookup by their sizes would take five times as long.
     """
 
     _known: dict[tuple[object, ...], tuple[Shape, ...]] = field(default_factory=dict)
-    """Last the shape that follows. The shapes before it are kept alive, because their identities are keys."""
+    """The last shape of each tuple is the computed one.
+
+    The others are stored so that their identities stay valid keys.
+    """
 
     def lifted(self, shape: Shape, axes: tuple[int, ...]) -> Shape:
-        """Return the shape with unit axes at these positions."""
+        """Return the shape with unit axes at the positions `axes` of the result."""
         found = self._known.get((id(shape), axes))
         if found is None:
             found = self._known[id(shape), axes] = shape, with_axes(shape, axes)
         return found[-1]
 
     def broadcast(self, shape: Shape, other: Shape) -> Shape:
-        """Return the first shape expanded to the other; the very same object if it is known that no axis repeats."""
+        """Return the broadcast of both shapes.
+
+        The object `shape` itself is returned if the result is static and equal to it.
+        """
         found = self._known.get((id(shape), id(other)))
         if found is None:
             made = broadcast(shape, other)
@@ -51,7 +57,7 @@ class DerivedShapes:
         return found[-1]
 
     def vector(self, shape: Shape) -> Shape:
-        """Return the shape of the vector that holds a shape."""
+        """Return the shape of the vector that contains the sizes of `shape`: `[2,3,4]` -> `[3]`."""
         found = self._known.get((id(shape),))
         if found is None:
             found = self._known[id(shape),] = shape, Shape((shape.rank if shape.ranked else UNKNOWN,))
@@ -62,7 +68,7 @@ class DerivedShapes:
 class NodeBuilder:
     """Adds nodes and constants to one graph.
 
-    What is made is a node of the view first; `arrange` writes its message, once no edit changes its operands any more.
+    A new node is first added to the view only. `arrange` writes its message once no edit changes its operands any more.
     """
 
     graph: Graph
@@ -70,17 +76,17 @@ class NodeBuilder:
     scope: GraphScope
     ir_version: int
     fresh: Callable[[str], str]
-    """A name that nothing in the file has."""
+    """Returns a name that nothing in the file has, made from a stem."""
     templates: dict[int, NodeProto] = field(default_factory=dict)
-    """By place: what a made node that is a copy of another has of it."""
+    """For each new node that is a copy of a node of the file, by the new node's index: the message that is copied."""
     initializers: dict[Value, TensorProto] = field(default_factory=dict)
     reshaped: set[Value] = field(default_factory=set)
-    """Values that kept their name and got new dims."""
+    """Values that kept their name and got a new shape."""
     copies: dict[Value, tuple[Value, tuple[int, ...]]] = field(default_factory=dict)
-    """Constants that were copied to be lifted: from which value, by which axes."""
+    """For each lifted copy of a constant: the original value and the axes of the lift."""
     derived: DerivedShapes = field(default_factory=DerivedShapes)
     vectors: dict[int, tuple[Shape, object]] = field(default_factory=dict)
-    """By identity of a shape, which stays alive here: what the vector of its sizes is made for."""
+    """By `id` of a shape: the shape, which must stay alive, and the key of the int64 vector of its sizes."""
     order: Order = field(init=False)
 
     def __post_init__(self) -> None:
@@ -88,7 +94,10 @@ class NodeBuilder:
 
     @property
     def version(self) -> int:
-        """The version of the standard operators in this scope. Raises Refused where they are not imported."""
+        """The opset version of the standard operators in this scope.
+
+        Raises Refused if the scope does not import them.
+        """
         version = self.scope.versions.get("")
         if version is None:
             raise Refused("its scope does not import the standard operators that a new node would need")
@@ -96,12 +105,15 @@ class NodeBuilder:
 
     @property
     def holds_initializers(self) -> bool:
-        """Whether a constant can be an initializer here."""
+        """Whether a constant can be an initializer of this graph."""
         return holds_initializers(self.holder, self.ir_version)
 
     @property
     def holds_integers(self) -> bool:
-        """Whether integers can be written as they are here: an initializer, or a Constant node that may hold them."""
+        """Whether an int64 constant can be written without a Cast.
+
+        It can be an initializer, or a Constant node of opset 9 or later.
+        """
         return self.holds_initializers or self.version >= INTEGER_CONSTANT_SINCE
 
     def node(
@@ -116,12 +128,15 @@ class NodeBuilder:
         domain: str = "",
         kind: Kind = "result",
     ) -> Value:
-        """Add a node with one result before `reader`."""
+        """Add a node with one result before the file's node with index `reader`. Return the result.
+
+        `result` is the stem of the result's name. The node gets the same name.
+        """
         graph, anchors = self.graph, self.order.anchors
         name, place = self.fresh(result), -1 - len(anchors)
         value = Value(name, shape, dtype, kind, graph, None, place)
         version = self.scope.versions.get(domain, 1)
-        # what `Order.enter` does, in line: the calls are a hundredth of what a big model takes
+        # `Order.enter` is repeated in line here, because the calls would add 1% to the time for a big model.
         graph.made.append(Node(op, domain, version, name, place, graph, operands, (value,), attributes, None))
         anchors.append(reader)
         for operand in operands:
@@ -138,7 +153,12 @@ class NodeBuilder:
         reader: int,
         attributes: Mapping[str, object],
     ) -> Value:
-        """Add a copy of a node, on other operands; its result has the shape of operand 0."""
+        """Add a copy of `node` that reads other operands, before the file's node with index `reader`.
+
+        Return its result.
+
+        `template` is the message from which the copy is written. The result has the shape of operand 0.
+        """
         name, place = self.fresh(node.name or node.op), self.order.next_place
         shape = operands[0].shape if operands[0] is not None else UNRANKED
         value = Value(self.fresh(result), shape, dtype, "result", self.graph, None, place)
@@ -149,13 +169,13 @@ class NodeBuilder:
         return value
 
     def new(self, new: New, operands: tuple[Value, ...], node: Node) -> Value:
-        """Make one of the nodes that stand in the place of `node`, before it."""
+        """Add the planned node `new`, which reads `operands`, before `node`. Return its result."""
         stem = f"{node.results[0].name if node.results[0] is not None else node.label}_{new.op.lower()}"
         attributes = dict(new.attributes)
         return self.node(new.op, operands, stem, new.shape, new.dtype, node.index, attributes, new.domain)
 
     def under_the_name(self, value: Value, new: New, operands: tuple[Value, ...], node: Node) -> Value:
-        """Make one of the nodes that stand in the place of `node`, whose result takes a value's name."""
+        """Add the planned node `new` before `node`, with a result that has the name of `value`. Return the result."""
         name, place = self.fresh(f"{node.label}_{new.op.lower()}"), self.order.next_place
         result = Value(value.name, new.shape, new.dtype, "result", self.graph, None, place)
         version, attributes = self.scope.versions.get(new.domain, 1), dict(new.attributes)
@@ -164,7 +184,10 @@ class NodeBuilder:
         return result
 
     def integers(self, elements: Sequence[int], reader: int) -> Value:
-        """A vector of int64, made once in this graph."""
+        """Return an int64 vector with these elements. It is made once in this graph.
+
+        If opset and scope allow no int64 constant, the vector is a Cast of a float64 constant.
+        """
         key = ("integers", tuple(elements))
         value = self.order.reuse(key, reader)
         if value is not None:
@@ -174,36 +197,42 @@ class NodeBuilder:
         if self.holds_integers:
             value = self.constant(stem, tensor_of(elements, TensorProto.INT64, shape.numbers), shape, "int64", reader)
         else:
-            exact = tensor_of(elements, TensorProto.DOUBLE, shape.numbers)  # it holds every size up to 2**53
+            # A double represents every size up to 2**53 exactly.
+            exact = tensor_of(elements, TensorProto.DOUBLE, shape.numbers)
             value = self.constant(stem, exact, shape, "float64", reader)
             value = self.node("Cast", (value,), stem, shape, "int64", reader, {"to": int(TensorProto.INT64)})
-        self.scope.elements[value.name] = tuple(elements)  # later rewrites read the vector's elements
+        # The elements are recorded, because later rewrites read them.
+        self.scope.elements[value.name] = tuple(elements)
         self.order.made[key] = value
         return value
 
     def sizes_of(self, shape: Shape, reader: int) -> Value:
-        """The sizes of a static shape as such a vector."""
+        """Return the sizes of a static shape as an int64 vector, which is made once in this graph."""
         found = self.vectors.get(id(shape))
         if found is None:
             found = self.vectors[id(shape)] = shape, ("integers", shape.numbers)
         return self.order.reuse(found[1], reader) or self.integers(shape.numbers, reader)
 
     def new_constant(self, new: Numbers, node: Node) -> Value:
-        """A constant of a plan, made once in this graph."""
+        """Return the value of a planned constant. It is made once in this graph."""
         reader = node.index
-        key = ("new constant", new.dtype, new.dims, repr(new.elements))  # 0, False and -0.0 are not the same
+        # `repr` distinguishes 0, False and -0.0, which are equal in Python.
+        key = ("new constant", new.dtype, new.dims, repr(new.elements))
         value = self.order.reuse(key, reader)
         if value is None:
             sizes = "x".join(map(str, new.elements))
             stem = f"shape_{sizes}" if new.dtype == "int64" else f"{node.label}_constant"
-            from onnx.helper import make_tensor  # it knows every element type
+            from onnx.helper import make_tensor  # `make_tensor` supports every element type.
 
             tensor = make_tensor(stem, onnx_type(new.dtype), new.dims, new.elements)
             value = self.order.made[key] = self.constant(stem, tensor, Shape(new.dims), new.dtype, reader)
         return value
 
     def constant(self, stem: str, tensor: TensorProto, shape: Shape, dtype: str, reader: int) -> Value:
-        """A copy of the tensor as an initializer, or as a Constant node where a scope can't have one."""
+        """Add a copy of the tensor as an initializer, or as a Constant node if the scope can't have initializers.
+
+        Return the new value. `stem` is the stem of its name.
+        """
         if not holds_initializers(self.holder, self.ir_version):
             return self.node("Constant", (), stem, shape, dtype, reader, {"value": tensor}, kind="constant")
         value = Value(self.fresh(stem), shape, dtype, "constant", self.graph)
@@ -214,7 +243,10 @@ class NodeBuilder:
         return value
 
     def keep(self, value: Value, tensor: TensorProto) -> TensorProto:
-        """A tensor as the initializer of a value that has a name already; the scope must hold initializers."""
+        """Add a copy of the tensor as the initializer of an existing value, and return the copy.
+
+        The name of the copy is that of `tensor`. Raises Refused in a function, which can't have initializers.
+        """
         if isinstance(self.holder, FunctionProto):
             raise Refused("a function holds no initializers")
         added: TensorProto = self.holder.initializer.add()
@@ -223,13 +255,17 @@ class NodeBuilder:
         return added
 
     def tensor(self, value: Value) -> TensorProto | None:
-        """The tensor of a constant that was made here."""
+        """Return the tensor of a constant that this builder made; None for any other value."""
         node = value.producer
         tensor = self.initializers.get(value) if node is None else node.attributes.get("value")
         return tensor if isinstance(tensor, TensorProto) else None
 
     def lifted(self, value: Value, axes: tuple[int, ...], reader: int) -> Value:
-        """Unit axes by a node: Reshape where the shape is static and not empty, Unsqueeze otherwise."""
+        """Return the value with unit axes at the positions `axes` of the result, added by a node.
+
+        The node is a Reshape if the shape is static and has no 0 and the opset allows it, and otherwise an Unsqueeze.
+        It is made once in this graph.
+        """
         key = ("lift", value, axes)
         found = self.order.reuse(key, reader)
         if found is not None:
@@ -247,7 +283,7 @@ class NodeBuilder:
         return made
 
     def shape_of(self, value: Value, reader: int) -> Value:
-        """The run-time shape of a value, as an int64 vector."""
+        """Return the run-time shape of a value as an int64 vector. Its Shape node is made once in this graph."""
         found = self.order.reuse(value, reader)
         if found is None:
             shape = self.derived.vector(value.shape)
@@ -256,7 +292,10 @@ class NodeBuilder:
         return found
 
     def sizes(self, parts: Sequence[int | tuple[Value, int]], reader: int) -> Value:
-        """A shape put together from numbers and axes of values."""
+        """Return an int64 vector that a Concat makes from `parts`.
+
+        A part is a number, or a run-time size as a pair (value, axis).
+        """
 
         def make() -> Value:
             pieces = [
@@ -272,7 +311,7 @@ class NodeBuilder:
         return self.node("Gather", operands, stem, Shape((1,)), "int64", reader, {"axis": 0})
 
     def expanded(self, value: Value, target: Value, shape: Shape, reader: int) -> Value:
-        """An Expand node, made once for a value and a target."""
+        """Return an Expand of `value` to the sizes in `target`. It is made once for each value and target."""
         key = value, target
         found = self.order.reuse(key, reader)
         if found is None:
@@ -281,7 +320,10 @@ class NodeBuilder:
         return found
 
     def tiled(self, value: Value, shape: Shape, reader: int) -> Value:
-        """A Tile with static repeats: what opset 6 and 7 have instead of Expand."""
+        """Return a Tile of `value` to the shape `shape`, for opset 6 and 7, which have no Expand.
+
+        Raises Refused if a repeated size is not constant.
+        """
         pairs = zip(value.shape.dims, shape.dims, strict=True)
         repeats = Shape(tuple([1 if have == want else want for have, want in pairs]))
         if not repeats.static:
@@ -295,13 +337,14 @@ class NodeBuilder:
         )
 
     def records(self) -> Iterator[bytes | None]:
-        """Every node in the order of `arrange`: records of those that were made, None for one of the file."""
+        """Yield every node in the order of `arrange`: the serialized new nodes, or None for a node of the file."""
         return records(self.graph.nodes, self.templates)
 
     def arrange(self, value_infos: bytes, *, messages: bool) -> None:
-        """Put every node that was made before its first reader, remove those that are gone; file and view alike.
+        """Put every new node before its first reader, and drop removed nodes, in the file's messages and in the view.
 
-        Without `messages` those that were made, and new `value_infos`, are none in the file yet: `records` says them.
+        If `messages` is False, new nodes and `value_infos` (serialized) are not added to the graph's message. The
+        caller then writes them from `records`.
         """
         nodes, count = self.holder.node, len(self.holder.node)
         self.order.arrange()

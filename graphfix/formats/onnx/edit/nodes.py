@@ -1,4 +1,4 @@
-"""Whole nodes: evaluated, replaced by a few others, or taken apart because their condition is known."""
+"""Carry out edits of whole nodes: evaluate a node, replace it by others, or inline one of its bodies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from graphfix.results.onnx_messages import NodeProto, TensorProto
 
 
 def carry_out(state: State, node: Node, edit: NodeEdit) -> Node:
-    """Carry an edit of a whole node out, which `check` has not refused."""
+    """Carry out an edit of a whole node, and return the node as it is afterwards.
+
+    `check` must have accepted the edit.
+    """
     match edit:
         case Fold():
             bypass(state, node, edit.operand)
@@ -46,8 +49,11 @@ def _canonicalize(state: State, node: Node, edit: Canonicalize) -> Node:
 
 
 def _evaluate(state: State, node: Node) -> Node:
-    """Write each result that is used as a constant of the same name; the node goes, or is that Constant."""
-    from onnx.numpy_helper import from_array  # what is evaluated is an array, of any element type
+    """Write each used result of the node as a constant with the same name, and remove the node.
+
+    If the graph can't have an initializer for the result, the node becomes a Constant node instead.
+    """
+    from onnx.numpy_helper import from_array  # The array may have any element type, so `tensor_of` is not enough.
 
     state.renews = True
     builder = state.builders[node.graph]
@@ -66,7 +72,7 @@ def _evaluate(state: State, node: Node) -> Node:
 
 
 def _as_constant(state: State, node: Node, value: Value, tensor: TensorProto) -> Node:
-    """Make a Constant of the node, where it stands."""
+    """Turn the node into a Constant node at the same place."""
     message = state.message(node)
     tensor.name = ""
     _rewrite(message, "Constant", "", [], {"value": tensor})
@@ -80,11 +86,11 @@ def _as_constant(state: State, node: Node, value: Value, tensor: TensorProto) ->
 
 
 def _replaced(state: State, node: Node, edit: Replace) -> Node:
-    """Make the new nodes that the last one reads before the node, and write the node itself as the last.
+    """Turn the node into the edit's new node, in place. Other new nodes that it reads are added before the node.
 
-    What makes another result stands before the node too, under that result's name.
+    A new node that computes another result is also added before the node, and that result keeps its name.
     """
-    state.renews = state.quantizes = True  # a new node may quantize
+    state.renews = state.quantizes = True  # A new node may quantize.
     last, builder = edit.node, state.builders[node.graph]
     made = NewNodes(builder, node)
     operands = made.operands(last)
@@ -101,7 +107,7 @@ def _replaced(state: State, node: Node, edit: Replace) -> Node:
 
 
 def _rewrite(message: NodeProto, op: str, domain: str, inputs: Sequence[str], attributes: dict[str, object]) -> None:
-    """Change the operator of a node; its name, its results and what else it carries stay."""
+    """Change the operator, operands and attributes of a node's message. Its name, results and other fields stay."""
     message.op_type = op
     message.domain = domain
     if not domain:
@@ -119,6 +125,7 @@ def _node(
     results: tuple[Value | None, ...],
     attributes: dict[str, object],
 ) -> Node:
+    """Return a node that replaces `node` in the view: the same name, index and graph, with another operator."""
     version = node.version if domain == node.domain else 1
     row = operators.row(domain, op, version)
     return Node(op, domain, version, node.name, node.index, node.graph, operands, results, attributes, row)
@@ -128,7 +135,10 @@ def _node(
 
 
 def _unroll(state: State, node: Node, edit: Inline) -> Node:
-    """Note that the trips of a loop are to be put in its place: they read all but the count and the condition."""
+    """Record that the trips of a loop replace it. A Loop no longer reads its trip count and its condition.
+
+    The replacement is made after all other edits.
+    """
     state.renews = True
     holder, version = state.views.holders[node.graph], state.builders[node.graph].version
     unused = frozenset(value.name for value in node.results if value is not None and not is_used(state, value))
@@ -139,7 +149,10 @@ def _unroll(state: State, node: Node, edit: Inline) -> Node:
 
 
 def _decide(state: State, node: Node, edit: Inline) -> Node:
-    """Note that the branch is to be put in the node's place; the other branches read nothing any more."""
+    """Record that the branch `edit.branch` replaces the node, after all other edits.
+
+    The nodes of the other branches no longer read anything.
+    """
     state.renews = True
     views = state.views
     state.decided.append(Decided(views.holders[node.graph], state.message(node), edit.branch))
@@ -152,5 +165,6 @@ def _decide(state: State, node: Node, edit: Inline) -> Node:
 
 
 def _silence(state: State, graph: Graph) -> None:
+    """Remove the operands of all nodes of a graph, so that its nodes no longer count as readers."""
     for node in [*graph.nodes, *graph.made]:
         replace_node(state, node, node.reading(()))

@@ -1,4 +1,4 @@
-"""Lifts and stretches of operands, carried out on an ONNX model: in place where nobody else reads them."""
+"""Lift and stretch operands of an ONNX model. A constant is changed in place if no other node reads it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ from graphfix.shapes.shape import with_axes
 
 
 def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node, *, alone: bool = True) -> Value:
-    """Return the value with unit axes at the positions `axes`, for `reader`; changed in place only where `alone`."""
+    """Return `value` with unit axes at the positions `axes` of the result, for the node `reader`.
+
+    A constant is copied, or changed in place if `alone` is True and nothing else uses it. A dequantized value is lifted
+    in front of its DequantizeLinear if possible. Other values are lifted by a new node.
+    """
     tensor = _constant_tensor(state, value) if value.kind == "constant" else None
     if tensor is not None:
         return _lift_constant(state, value, tensor, axes, reader, alone=alone)
@@ -37,13 +41,13 @@ def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node, *, alo
     builder = state.builders[reader.graph]
     content = value.content if value.kind == "overridable" and value.dtype == "int64" else None
     if content is not None and content.static and with_axes(value.shape, axes).rank == 1:
-        # before IR version 4 nobody overrides it: a vector of numbers, which shape arithmetic would be folded to
+        # Before IR version 4 an overridable initializer can't be overridden, so its content is constant.
         return builder.integers(content.numbers, reader.index)
     return builder.lifted(value, axes, reader.index)
 
 
 def _dequantize(state: State, value: Value) -> Node | None:
-    """Return the DequantizeLinear that makes a value, if edits can be made on its operand; else None."""
+    """Return the DequantizeLinear that produces the value, if an edit must be made on its operand; else None."""
     producer = value.producer if state.quantizes else None
     if not is_quantizer(producer, DEQUANTIZE):
         return None
@@ -51,12 +55,15 @@ def _dequantize(state: State, value: Value) -> Node | None:
 
 
 def _is_constant(dequantize: Node) -> bool:
-    """Whether the quantized operand is lifted by its stored dims: no node is needed."""
+    """Return whether a DequantizeLinear reads a constant. The constant is lifted by its dims, without a node."""
     return dequantize.operand(0).kind == "constant"
 
 
 def _constant_tensor(state: State, value: Value) -> TensorProto | None:
-    """Return the tensor of a constant; a new tensor if a Constant node states numbers instead (`value_float`, ...)."""
+    """Return the tensor of a constant; None if there is none.
+
+    A new tensor is returned if a Constant node stores numbers in another attribute (`value_float`, `value_ints` ...).
+    """
     tensor = state.views.tensors.get(value)
     numbers = scalars(value, state.views) if tensor is None else None
     if numbers is None or not value.shape.static:
@@ -68,6 +75,10 @@ def _constant_tensor(state: State, value: Value) -> TensorProto | None:
 def _lift_constant(
     state: State, value: Value, tensor: TensorProto, axes: tuple[int, ...], reader: Node, *, alone: bool
 ) -> Value:
+    """Return a lifted constant: the constant itself with new dims, or a copy of it.
+
+    A Reshape or Unsqueeze is added instead if the constant is in another scope that can't have initializers.
+    """
     home = state.builders[value.graph]
     key = ("constant", value, axes)
     found = home.order.reuse(key, reader.index) if value.graph is reader.graph else home.order.made.get(key)
@@ -98,7 +109,10 @@ def _only_reader(value: Value) -> bool:
 
 
 def _serves_only(value: Value, reader: Node) -> bool:
-    """Whether one operand of a node is all that a value is for, but for nodes that only served what was edited."""
+    """Return whether `reader` is the only live reader of a value, with one operand, and no graph returns the value.
+
+    A live reader is one whose results are used. Nodes that became unused by the edits do not count.
+    """
     if value in value.graph.outputs:
         return False
     live = (node for node, _ in value.reads if is_live(node))
@@ -106,7 +120,11 @@ def _serves_only(value: Value, reader: Node) -> bool:
 
 
 def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
-    """Return the value stretched, by the run-time sizes of the node's operands as they were before its edits."""
+    """Return `value` stretched as the edit requires.
+
+    `before` is the node as it was before its edits. The stretch uses the run-time sizes of its operands. A dequantized
+    value is stretched in front of its DequantizeLinear if possible.
+    """
     producer = _dequantize(state, value)
     if producer is not None and moves_by_node(producer):
         return _through(state, producer, (), (before, edit), before)
@@ -114,23 +132,29 @@ def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
 
 
 def _expanded(state: State, before: Node, value: Value, edit: Stretch) -> Value:
+    """Return `value` expanded by new nodes, for the node `before` as it was before its edits.
+
+    If the shape after the stretch is constant, one Expand (or Tile) is used. Otherwise each entry of `edit.by` needs an
+    Expand to run-time sizes.
+    """
     builder = state.builders[before.graph]
     reader = before.index
     if edit.to.static and value.shape.ranked:
         if builder.version < EXPAND_SINCE:
             return builder.tiled(value, edit.to, reader)
-        # a size that is not known stays as it is where the target says 1
+        # If the target's size is 1, an unknown size of the value stays.
         target, shape = builder.sizes_of(edit.to, reader), builder.derived.broadcast(value.shape, edit.to)
         return builder.expanded(value, target, shape, reader)
     for by in edit.by:
         if isinstance(by, int):
             other = before.operand(by)
             have, want = value.shape.axes, other.shape.axes
-            if have is not None and want is not None and len(have) < len(want):  # no Expand changes a rank here
+            # In this function no Expand changes a rank.
+            if have is not None and want is not None and len(have) < len(want):
                 value = lift(state, value, tuple(range(len(want) - len(have))), before, alone=False)
             shape = builder.derived.broadcast(value.shape, other.shape)
             if shape is value.shape and shape.static:
-                continue  # the rank was all that differed
+                continue  # Only the rank was different.
             target = builder.shape_of(other, reader)
         else:
             parts = [size if isinstance(size, int) else (before.operand(size[0]), size[1]) for size in by]
@@ -143,7 +167,12 @@ def _expanded(state: State, before: Node, value: Value, edit: Stretch) -> Value:
 
 
 def restate(state: State, value: Value, to: Shape, reader: Node) -> Value:
-    """Return a constant, or what a DequantizeLinear makes of one, in another shape of the same numbers."""
+    """Return a constant with the same numbers in the shape `to`, for the node `reader`.
+
+    An axis along which the elements do not change may be cut to 1, and unit axes in front may be added or removed. If
+    the value is a dequantized constant, the constant in front of the DequantizeLinear is changed. Raises Refused if the
+    constant is not stored as a tensor.
+    """
     tensor = state.views.tensors.get(value)
     producer = value.producer
     if tensor is None and is_quantizer(producer, DEQUANTIZE):
@@ -175,7 +204,10 @@ def restate(state: State, value: Value, to: Shape, reader: Node) -> Value:
 
 
 def _dequantized_already(state: State, node: Node, to: Shape, reader: Node) -> Value | None:
-    """What another DequantizeLinear in front of the reader makes of the same numbers in this shape."""
+    """Return the result of a DequantizeLinear before the reader that already returns these numbers in the shape `to`.
+
+    Return None if there is no such node, or if the constant is big.
+    """
     tensor = state.views.tensors.get(node.operand(0))
     if tensor is None or state.views.is_cut(tensor):
         return None
@@ -190,13 +222,13 @@ def _dequantized_already(state: State, node: Node, to: Shape, reader: Node) -> V
 
 
 def _restated(state: State, tensor: TensorProto, to: Shape) -> TensorProto:
-    """The tensor in these dims: of what is said several times the first."""
+    """Return the tensor in the shape `to`. Along an axis that is cut to 1, the first element is kept."""
     copy = TensorProto()
     if prod(tensor.dims) == prod(to.numbers):
         copy.CopyFrom(tensor)
         copy.dims[:] = to.numbers
         return copy
-    from onnx.numpy_helper import from_array  # few constants say the same twice
+    from onnx.numpy_helper import from_array  # Imported here, because few constants repeat their elements.
 
     array = state.views.elements(tensor)
     if array is None:
@@ -213,14 +245,19 @@ def _restated(state: State, tensor: TensorProto, to: Shape) -> TensorProto:
 def _through(
     state: State, dequantize: Node, axes: tuple[int, ...], stretched: tuple[Node, Stretch] | None, reader: Node
 ) -> Value:
-    """Edit in front of a DequantizeLinear (and of the QuantizeLinear that feeds it): it stays at its operator."""
+    """Lift or stretch in front of a DequantizeLinear, and of the QuantizeLinear that it reads from, if there is one.
+
+    So the DequantizeLinear stays directly in front of its reader. `axes` are the axes of a lift, and `stretched` is the
+    node before its edits and the Stretch, or None for a lift. Return the value that the reader must read.
+    """
     chain = [dequantize]
     source = dequantize.operand(0)
     if is_quantizer(source.producer, QUANTIZE):
         chain.append(source.producer)
         source = source.producer.operand(0)
     alone = all(_is_alone(node, reader) for node in chain) and (stretched is None or stretched[1].to.static)
-    quantized = [axis_behind(node, axes) for node in chain]  # a lift in place changes what the nodes read
+    # A lift in place changes the value that these nodes read, so the axes are computed before it.
+    quantized = [axis_behind(node, axes) for node in chain]
     if stretched is None:
         behind_another = is_quantizer(source.producer, DEQUANTIZE)
         source = lift(state, source, axes, reader, alone=alone and not behind_another)
@@ -236,13 +273,20 @@ def _through(
 
 
 def _is_alone(node: Node, reader: Node) -> bool:
-    """Whether only the planned node depends on a quantize or dequantize node of the file."""
+    """Return whether a quantize or dequantize node serves one operand only, so it may be changed in place.
+
+    It must be a node of the file, in the graph of `reader`. Its result must be read once and must not be an output.
+    """
     result = node.results[0]
     return result is not None and node.graph is reader.graph and node.index >= 0 and _only_reader(result)
 
 
 def _moved(state: State, node: Node, source: Value, axis: int | None, reader: Node) -> Value:
-    """Let the node read the edited operand; it stays in its place, so what was made for it moves before it."""
+    """Make a quantize or dequantize node read the edited operand `source`, and return its reshaped result.
+
+    The node does not move, so nodes that were made for its operand are moved before it. `axis` is the new quantized
+    axis, or None if the axis does not change.
+    """
     proto = state.message(node)
     proto.input[0] = source.name
     attributes = set_axis(proto, node, axis)
@@ -259,7 +303,10 @@ def _moved(state: State, node: Node, source: Value, axis: int | None, reader: No
 
 
 def _again(state: State, node: Node, source: Value, axis: int | None, reader: Node, edited: str = "stretched") -> Value:
-    """Add the same quantize or dequantize node once more, on the edited operand."""
+    """Add a copy of a quantize or dequantize node that reads the edited operand `source`, and return its result.
+
+    `axis` is the new quantized axis, or None if the axis does not change. `edited` is the suffix of the result's name.
+    """
     builder = state.builders[reader.graph]
     old = node.results[0]
     key = ("again", old, source)

@@ -1,4 +1,4 @@
-"""What lifts and stretches mean for the quantization parameters in front of an operand."""
+"""Decide whether lifts and stretches may move in front of QuantizeLinear and DequantizeLinear, and adapt their axis."""
 
 from __future__ import annotations
 
@@ -14,11 +14,17 @@ WITHOUT_KERNELS = frozenset(
     "int2 uint2 int4 uint4 float4e2m1 float6e2m3 float6e3m2"
     " float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz float8e8m0".split()
 )
-"""Element types that onnxruntime dequantizes, and of which it has no Unsqueeze, Expand or Tile: a test asks it."""
+"""Element types that onnxruntime dequantizes, but for which it has no kernel of Unsqueeze, Expand or Tile.
+
+A test checks this list with onnxruntime.
+"""
 
 
 def moves_by_node(dequantize: Node) -> bool:
-    """Whether what a DequantizeLinear reads can be lifted and stretched by nodes: else that is done to its result."""
+    """Return whether nodes can lift and stretch the operand of a DequantizeLinear. If not, its result is edited.
+
+    Its operand has a type with kernels, or a QuantizeLinear produces it. Then the edit is made in front of both.
+    """
     source = dequantize.operand(0)
     return source.dtype not in WITHOUT_KERNELS or is_quantizer(source.producer, QUANTIZE)
 
@@ -26,14 +32,17 @@ def moves_by_node(dequantize: Node) -> bool:
 def edited_in_front(dequantize: Node, version: int) -> bool:
     """Return whether an edit of a DequantizeLinear's result is made on its operand; else its result is edited.
 
-    A DequantizeLinear in blocks would need an edit of its scale as well. Before operator set 13 a scale has one
-    element; some quantizers write per-axis scales into older sets too, and no runtime loads such files.
+    A DequantizeLinear with blocks would need an edit of its scale too. Before opset 13 a scale has one element. Some
+    quantizers write per-axis scales into older opsets too, but no runtime loads such files.
     """
     return not dequantize.attributes.get("block_size") and (version >= PER_AXIS_SINCE or not _per_axis(dequantize))
 
 
 def _per_axis(node: Node) -> bool:
-    """Whether the scale follows an axis; onnxruntime takes a scale [1] for the whole tensor, whatever `axis` says."""
+    """Return whether the scale is per axis, or may be so.
+
+    onnxruntime uses a scale of shape [1] for the whole tensor, whatever the attribute `axis` is.
+    """
     scale, shape, axis = node.operand(1).ranked, node.operand(0).shape, _axis(node)
     if scale.rank != 1 or shape.axes is None:
         return scale.rank == 1
@@ -49,7 +58,7 @@ def _axis(node: Node) -> int:
 
 
 def axis_behind(node: Node, axes: tuple[int, ...]) -> int | None:
-    """Return the quantized axis once unit axes are added at these positions; None where it stays as it is."""
+    """Return the quantized axis after unit axes are added at the positions `axes`; None if it stays as it is."""
     axis = _axis(node)
     if not axes or not _per_axis(node) or axis < 0:
         return None
@@ -59,7 +68,7 @@ def axis_behind(node: Node, axes: tuple[int, ...]) -> int | None:
 
 
 def set_axis(proto: NodeProto, node: Node, axis: int | None) -> dict[str, object]:
-    """State the quantized axis, unless it stays as it is; return the attributes as they are now."""
+    """Write the quantized axis to the message, unless `axis` is None. Return the node's attributes as they are now."""
     if axis is None:
         return dict(node.attributes)
     for attribute in [attribute for attribute in proto.attribute if attribute.name == "axis"]:
@@ -69,7 +78,10 @@ def set_axis(proto: NodeProto, node: Node, axis: int | None) -> dict[str, object
 
 
 def check_quantized(value: Value, to: Shape | None, version: int) -> None:
-    """Refuse what would change the meaning of a quantized operand's parameters."""
+    """Raise Refused if a lift or stretch of the operand would change the meaning of its quantization parameters.
+
+    `to` is the shape after a stretch, or None for a lift.
+    """
     node = value.producer
     if is_quantizer(node, DEQUANTIZE) and not edited_in_front(node, version):
         return
@@ -84,7 +96,10 @@ def check_quantized(value: Value, to: Shape | None, version: int) -> None:
 
 
 def _stretched(have: Shape, want: Shape, axis: int) -> bool:
-    """Whether the axis may change its size: certain to stay are the sizes of an axis that both shapes have."""
+    """Return whether the stretch may change the size of the axis.
+
+    It can't if both shapes have one rank and equal sizes there.
+    """
     if have.axes is None or want.axes is None or not -have.rank <= axis < have.rank == want.rank:
         return True
     sizes: tuple[Size, Size] = (have.axes[axis], want.axes[axis])

@@ -1,6 +1,7 @@
-"""New nodes and value infos as the records of a graph that they are in the file: none is a message first.
+"""Serialize new nodes and value infos directly as protobuf records of a graph, without a message object for each.
 
-They are put together as text, in which each character is a byte: what is fixed is fitted around names in one go.
+The records are built as Latin-1 text, in which each character is one byte. One f-string then joins the constant parts
+and the names.
 """
 
 from __future__ import annotations
@@ -19,29 +20,32 @@ K = TypeVar("K")
 
 
 def text_of(data: bytes) -> str:
-    """Bytes as text."""
+    """Return bytes as Latin-1 text: one character for each byte."""
     return data.decode("latin-1")
 
 
 def bytes_of(text: str) -> bytes:
-    """Text as the bytes that it is."""
+    """Return the bytes of a Latin-1 text: one byte for each character."""
     return text.encode("latin-1")
 
 
 class Known(dict[K, str]):
-    """What is made of a key once, and looked up from then on: a function with a cache takes three times as long."""
+    """A dict that computes the text of a missing key once.
+
+    A function with functools.cache takes three times as long.
+    """
 
     def __init__(self, make: Callable[[K], str]) -> None:
-        """Make nothing yet."""
+        """Store the function that computes the text of a key."""
         self.make = make
 
     def __missing__(self, key: K) -> str:
-        """Make what is asked for the first time."""
+        """Compute and store the text of a key that is looked up for the first time."""
         return self.setdefault(key, self.make(key))
 
 
 SIZES: Final = Known[int](lambda size: text_of(wire.encode(size)))
-"""What says the size of a body."""
+"""The encoded length of a record's body, by the number of bytes."""
 
 
 def _tag(field: int) -> str:
@@ -54,11 +58,17 @@ ATTRIBUTE, DOMAIN = _tag(NodeProto.ATTRIBUTE_FIELD_NUMBER), _tag(NodeProto.DOMAI
 NODE, VALUE_INFO = _tag(GraphProto.NODE_FIELD_NUMBER), _tag(GraphProto.VALUE_INFO_FIELD_NUMBER)
 VALUE_NAME = _tag(ValueInfoProto.NAME_FIELD_NUMBER)
 OPERATORS: Final = Known[str](lambda op: _field(OPERATOR, op))
-"""By name of an operator: the field that says it."""
+"""The encoded field `op_type`, by the operator's name."""
 
 
 def records(nodes: Sequence[Node], templates: Mapping[int, NodeProto]) -> Iterator[bytes | None]:
-    """Every node of a graph in order: the records of new ones in a row, None for one of the file."""
+    """Yield every node of a graph in order: serialized new nodes, or None for a node of the file.
+
+    Consecutive new nodes are one bytes object.
+
+    The last item is the records of the new nodes at the end, which may be empty. `templates` contains the message of
+    which a new node is a copy, by the node's index.
+    """
     new = ""
     for node in nodes:
         if node.index < 0:
@@ -73,7 +83,7 @@ def records(nodes: Sequence[Node], templates: Mapping[int, NodeProto]) -> Iterat
 
 
 def _body(node: Node, template: NodeProto | None) -> str:
-    """A new node; `template`: the message that it is a copy of but for its names."""
+    """Return a new node, serialized. `template` is the message of which the node is a copy, or None."""
     name, results = node.name, node.results
     if template is not None or len(results) != 1 or results[0] is None or results[0].name != name:
         return _from_message(node, template)
@@ -83,13 +93,13 @@ def _body(node: Node, template: NodeProto | None) -> str:
         reads = f"{reads}{INPUT}{SIZES[len(read)]}{read}"
     size = SIZES[len(name)]
     body = f"{reads}{OUTPUT}{size}{name}{NAME}{size}{name}{OPERATORS[node.op]}"
-    if not body.isascii():  # a name may have more bytes than letters
+    if not body.isascii():  # A name that is not ASCII may have more bytes than characters.
         return _from_message(node, None)
     return body if node.attributes is NO_ATTRIBUTES and not node.domain else body + _rest(node)
 
 
 def _from_message(node: Node, template: NodeProto | None) -> str:
-    """What the message of a node says: nearly all nodes can do without."""
+    """Return a new node, serialized by protobuf. Only few nodes need this slower way."""
     message = NodeProto(op_type=node.op)
     if template is not None:
         message.CopyFrom(template)
@@ -101,7 +111,7 @@ def _from_message(node: Node, template: NodeProto | None) -> str:
 
 
 def encoded(name: str) -> str:
-    """The bytes of a name as text."""
+    """Return the UTF-8 bytes of a name as Latin-1 text."""
     return text_of(name.encode())
 
 
@@ -111,7 +121,7 @@ def _field(tag: str, value: str) -> str:
 
 
 def _rest(node: Node) -> str:
-    """The attributes and the domain."""
+    """Return the attributes and the domain of a node, serialized."""
     made = [attribute_of(key, value) for key, value in node.attributes.items()]
     parts = [text_of(attribute.SerializeToString(deterministic=True)) for attribute in made]
     body = "".join([f"{ATTRIBUTE}{SIZES[len(part)]}{part}" for part in parts])
@@ -119,9 +129,10 @@ def _rest(node: Node) -> str:
 
 
 def value_info_head(size: int, declared: str) -> str:
-    """What stands in front of the name of a declared value, and `declared` behind it: a value info without a name.
+    """Return the bytes of a value info that precede the value's name.
 
-    `size` is that of the name as `encoded`.
+    `declared` is the serialized rest of the value info, which follows the name. `size` is the length of the `encoded`
+    name.
     """
     head = f"{VALUE_NAME}{SIZES[size]}"
     return f"{VALUE_INFO}{SIZES[len(head) + size + len(declared)]}{head}"
@@ -134,9 +145,9 @@ def write(
     keys: Sequence[int],
     value_infos: bytes,
 ) -> None:
-    """Make messages of new nodes and value infos, in a graph that is edited on or is inside another one.
+    """Add new nodes and value infos to the message of a graph. `keys` sort all nodes, with those of the file first.
 
-    `keys` sort the nodes, the file's first.
+    This is needed for a graph that is edited further, or that is a body.
     """
     for node in made:
         holder.node.add().MergeFromString(bytes_of(_body(node, templates.get(node.index))))

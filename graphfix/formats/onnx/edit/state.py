@@ -1,4 +1,4 @@
-"""What the edits of an ONNX model share: its views and builders, and how an operand or a value is replaced."""
+"""The state that all edits of an ONNX model share, and the functions that replace an operand or a value."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ QUANTIZING = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A node whose body takes its place when all other edits are carried out."""
+    """A node that is replaced by its body after all other edits are carried out."""
 
     holder: Holder
-    """Of the node."""
+    """The graph or function that contains the node."""
     message: NodeProto
     branch: str
     trips: int | None = None
-    """How often a Loop runs it; None for an If."""
+    """How often a Loop or Scan runs the body; None for an If."""
     version: int = 0
-    """The standard operator set there."""
+    """The opset version of the standard operators in this scope."""
     unused: frozenset[str] = frozenset()
-    """The results of a Loop that nobody reads."""
+    """The names of the results of a Loop or Scan that are not used."""
 
     @property
     def results(self) -> list[str]:
-        """The names of the node's results; of a Loop's those that somebody reads."""
+        """The names of the node's results. For a Loop or Scan, only the used ones are returned."""
         names = self.message.output
         return [name for name in names if self.trips is None or (name and name not in self.unused)]
 
@@ -46,34 +46,34 @@ class State:
 
     views: Views
     builders: dict[object, NodeBuilder]
-    """By graph."""
+    """The node builder of each graph."""
     movement: Collection[str] | None = None
-    """The operators by which lifts and stretches are written; None: all of them."""
+    """The operators that may be used for lifts and stretches; None if all of them may be used."""
     dead: dict[Value, None] = field(default_factory=dict)
-    """Values that lost a reader: those that nobody reads in the end are removed."""
+    """Values that lost a reader. In the end, those that no node reads are removed with their producers."""
     removed: dict[Graph, set[str]] = field(default_factory=dict)
-    """Results of nodes that were removed: no stored shape may be left of them."""
+    """For each graph, the names of results of removed nodes. Their stored shapes must be removed too."""
     decided: list[Decided] = field(default_factory=list)
-    """Branches to be put in the place of their nodes, an outer one before those inside it."""
+    """Bodies that will replace their nodes. An outer body precedes those inside it."""
     dequantized: dict[Graph, DequantizedConstants] = field(default_factory=dict)
-    """What DequantizeLinear nodes make of constants, by graph: looked through once anything is asked for."""
+    """For each graph, the index of its DequantizeLinear nodes of constants. It is built when it is first needed."""
     quantizes: bool = field(init=False)
-    """Whether any node quantizes: else nothing that edits look for stands in front of an operand."""
+    """Whether any node quantizes or dequantizes. If not, edits need not look for such nodes in front of an operand."""
     renews: bool = False
-    """Whether more may be known of the model after what was done: the view is to be built anew."""
+    """Whether the edits may make more facts about the model constant, so the view must be built again."""
 
     def __post_init__(self) -> None:
-        """Look whether anything quantizes."""
+        """Determine whether any node quantizes or dequantizes."""
         self.quantizes = any(node.op in QUANTIZING for graph in self.views.graphs for node in graph.nodes)
 
     def message(self, node: Node) -> NodeProto:
-        """Return the node in the file, or what a made one is a copy of."""
+        """Return the message of a node of the file. For a new node, return the message of which it is a copy."""
         if node.index >= 0:
             return self.views.protos[node.graph][node.index]
         return self.builders[node.graph].templates[node.index]
 
     def enter(self, node: Node) -> None:
-        """Put a node in its place, instead of the one that is there."""
+        """Put a node in the place of the present node with the same index."""
         set_node(node)
         self._has_changed(node)
 
@@ -82,13 +82,13 @@ class State:
             self.dequantized[node.graph].changed.add(node.index)
 
     def constants_of(self, graph: Graph) -> DequantizedConstants:
-        """Return what the DequantizeLinear nodes of a graph make of constants."""
+        """Return the index of the DequantizeLinear nodes of a graph that read constants."""
         if graph not in self.dequantized:
             self.dequantized[graph] = DequantizedConstants(graph, self.views)
         return self.dequantized[graph]
 
     def put(self, node: Node, index: int, value: Value) -> Node:
-        """Let the node read `value` as operand `index`."""
+        """Make the node read `value` as operand `index`, and return the node as it is now."""
         graph, place = node.graph, node.index
         if place >= 0:
             node = graph.nodes[place]
@@ -110,11 +110,11 @@ class State:
         return node
 
     def reshape(self, value: Value, shape: Shape) -> Value:
-        """Replace a value by one with its name and another shape; whoever read it reads that one."""
+        """Replace a value by one with the same name and another shape, for all readers. Return the new value."""
         return self.renew(value, replace(value, shape=shape))
 
     def renew(self, value: Value, new: Value) -> Value:
-        """Replace a value by one with its name; whoever read it reads that one."""
+        """Replace a value by `new`, which has the same name, for all readers. Return `new`."""
         graph = value.graph
         for reader, _ in value.reads:
             reader.operands = tuple(new if it is value else it for it in reader.operands)
@@ -132,9 +132,10 @@ class State:
         return new
 
     def carry(self, node: Node) -> None:
-        """Give the results of a carrier, and of those behind it, the shape of what it reads now.
+        """Copy the shape of the node's operand 0 to its result, if the node quantizes or dequantizes (a carrier).
 
-        Where the file has the same carrier of the same value already, that one is read.
+        Carriers that read this result are updated too. If an earlier node of the file is the same carrier of the same
+        value, all readers read its result instead.
         """
         pending = [node]
         while pending:
@@ -150,7 +151,7 @@ class State:
                 pending += [reader for reader, _ in self.reshape(result, node.operand(0).shape).reads]
 
     def _twin(self, node: Node) -> Value | None:
-        """What another node before it makes of the same operands in the same way."""
+        """Return the result of an earlier node with the same operator, operands and attributes; else None."""
         alike = (node.domain, node.op, node.operands, of_scales(node))
         for other, _ in node.operand(0).reads:
             before = other.graph is node.graph and 0 <= other.index < node.index
@@ -159,11 +160,11 @@ class State:
         return None
 
     def is_gone(self, node: Node) -> bool:
-        """Whether a node was removed."""
+        """Return whether the node was removed."""
         return node.index in self.builders[node.graph].order.gone
 
     def remove(self, node: Node) -> None:
-        """Remove a node whose results nobody reads any more."""
+        """Remove a node whose results no node reads any more."""
         node = node.graph.at(node.index)
         self.dead.update(dict.fromkeys(value for value in node.operands if value is not None))
         self.removed.setdefault(node.graph, set()).update(value.name for value in node.results if value is not None)

@@ -1,6 +1,6 @@
-"""The shapes that a file stores of its values: declare those of new values, restate wrong ones, drop others.
+"""Update the shapes that a file stores for its values: declare new ones, correct wrong ones, and drop others.
 
-onnxruntime plans buffers by stored shapes. A wrong one is harmless until a new value may share its buffer.
+onnxruntime plans buffers by stored shapes. A wrong shape is harmless until a new value may share its buffer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from graphfix.shapes.dim import Size
 def restate(scope: GraphScope, value: Value, equal: Container[str]) -> None:
     """Correct the stored shape of a value. Raises Refused if its stored shape is not wrong.
 
-    A symbol that is `equal` to others stays open.
+    A symbol in `equal` is equal to other symbols and is left open.
     """
     wrong = scope.misstated.get(value.name)
     if wrong is None:
@@ -29,7 +29,7 @@ def restate(scope: GraphScope, value: Value, equal: Container[str]) -> None:
     for info in scope.stored():
         if info.name != value.name or declared(info) is None:
             continue
-        if wrong.dims is None and value.kind == "input":  # onnxruntime needs the rank of a body's inputs
+        if wrong.dims is None and value.kind == "input":  # onnxruntime needs the rank of a body's inputs.
             write_dims(info.type.tensor_type, [None] * value.shape.rank)
         elif wrong.dims is None:
             info.type.tensor_type.ClearField("shape")
@@ -39,9 +39,10 @@ def restate(scope: GraphScope, value: Value, equal: Container[str]) -> None:
 
 
 def drop_underived(scope: GraphScope, graph: Graph) -> None:
-    """Drop the stored numbers that no rule derives, where a new value has the stored shape, or reads the value.
+    """Replace each number of a stored shape that shape inference can't compute by an open size.
 
-    Called before new values are declared. Functions store no shapes.
+    This is done only for a value that a new node reads, or whose stored shape is that of a new value. It must be called
+    before new values are declared. Functions store no shapes.
     """
     if scope.graph is None:
         return
@@ -56,7 +57,7 @@ def drop_underived(scope: GraphScope, graph: Graph) -> None:
 
 
 def _static_shapes(graph: Graph) -> Iterator[Dims]:
-    """Yield the shapes of new values whose sizes are all known."""
+    """Yield the shapes of new values whose sizes are all numbers."""
     results: Iterator[Value | None] = (value for node in graph.made for value in node.results)
     for value in results:
         if value is not None and value.shape.static:
@@ -64,12 +65,13 @@ def _static_shapes(graph: Graph) -> Iterator[Dims]:
 
 
 def _without_underived(stored: Dims, computed: Sequence[Size]) -> list[int | str | None]:
-    """Return a stored shape with an open size for each number that no rule derives; the rank stays."""
+    """Return a stored shape with an open size in place of each number that shape inference can't compute."""
     pairs = zip(stored, computed, strict=True)
     return [None if isinstance(said, int) and not isinstance(size, int) else said for said, size in pairs]
 
 
 def _has_underived_number(stored: Dims, computed: Sequence[Size]) -> bool:
+    """Return whether a stored size is a number although the computed size is not."""
     pairs = zip(stored, computed, strict=False)
     return any(isinstance(said, int) and not isinstance(size, int) for said, size in pairs)
 
@@ -77,13 +79,13 @@ def _has_underived_number(stored: Dims, computed: Sequence[Size]) -> bool:
 # --- declarations, once all edits are carried out ---------------------------------------------------------------------
 
 SIZES = "int64"
-"""The type of shape arithmetic: every tool infers the shapes of its results, so they are not declared."""
+"""The element type of shape arithmetic. Its shapes are not declared, because every tool infers them."""
 NO_TYPE = "?"
 """The unknown element type, which can't be declared."""
 
 
 def drop_claims(graph: Holder, names: Container[str]) -> None:
-    """Drop the stored shapes of values that were removed, or are constants now."""
+    """Drop the stored shapes of the values `names`, which were removed or are constants now."""
     if isinstance(graph, GraphProto) and any(info.name in names for info in graph.value_info):
         kept = [info for info in graph.value_info if info.name not in names]
         del graph.value_info[:]
@@ -91,10 +93,11 @@ def drop_claims(graph: Holder, names: Container[str]) -> None:
 
 
 def declare_shapes(builder: NodeBuilder, removed: Container[str], equal: Container[str] = ()) -> bytes:
-    """Declare the shapes of new values and of those with other dims, and copy the quantization notes of operands.
+    """Declare the shapes of new and reshaped values. Lifts and stretches get their source's quantization annotation.
 
-    Returns the records of the new value infos, which are not in the graph's message yet. A symbol that is `equal` to
-    others is not declared, because onnxruntime plans its buffers by names, and does not know that they are equal.
+    Return the serialized new value infos, which the caller adds to the graph's message. Symbols in `equal`, which are
+    equal to other symbols, are not declared. onnxruntime plans its buffers by names and does not know that they are
+    equal.
     """
     holder = builder.holder
     if isinstance(holder, FunctionProto):
@@ -115,7 +118,7 @@ def declare_shapes(builder: NodeBuilder, removed: Container[str], equal: Contain
 
 
 def _value_infos(values: Sequence[Value], equal: Container[str]) -> bytes:
-    """Return the records of new value infos; the bytes around the name are computed once for values of one type."""
+    """Return serialized new value infos. The bytes around the name are computed once for values of one type."""
     new: list[str] = []
     around: dict[object, tuple[str, str]] = {}
     for value in values:
@@ -130,7 +133,7 @@ def _value_infos(values: Sequence[Value], equal: Container[str]) -> bytes:
 
 
 def _copy_notes(builder: NodeBuilder, holder: GraphProto) -> None:
-    """Copy the quantization note of each value to the lifts and stretches that were made of it."""
+    """Copy the quantization annotation of each value to its lifts and stretches."""
     notes = {note.tensor_name: note for note in holder.quantization_annotation}
     for value, source in [*_sources(builder)] if notes else []:
         if source.name in notes and value.name not in notes:
@@ -141,7 +144,7 @@ def _copy_notes(builder: NodeBuilder, holder: GraphProto) -> None:
 
 
 def _sources(builder: NodeBuilder) -> list[tuple[Value, Value]]:
-    """Return pairs of a new value and the value that it is a lift or stretch of."""
+    """Return pairs of a new value and the value of which it is a lift or stretch."""
     pairs = [(made, source) for made, (source, _) in builder.copies.items()]
     for node in builder.graph.made:
         value, first = node.results[0], node.operands[0] if node.operands else None
@@ -151,7 +154,7 @@ def _sources(builder: NodeBuilder) -> list[tuple[Value, Value]]:
 
 
 def _declared_type(value: Value, equal: Container[str]) -> TypeProto:
-    """Return the type of a value of known rank for a value_info; a size without a symbol of the file stays open."""
+    """Return the type of a value of known rank, for a value info. A size without a symbol of the file is left open."""
     declared = TypeProto()
     declared.tensor_type.elem_type = onnx_type(value.dtype)
     dims = value.shape.json or ()

@@ -1,4 +1,4 @@
-"""A Loop or Scan as one body without inputs: what each trip makes, on what the one before it returns."""
+"""Unroll a Loop or Scan to one body without inputs. Each trip reads the results of the trip before it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,25 @@ from graphfix.results.onnx_messages import AttributeProto, GraphProto, NodeProto
 from graphfix.results.records import dataclass, field
 
 AXES_ARE_READ_SINCE: Final = 13
-"""Before it the axes of an Unsqueeze are an attribute."""
+"""Before this opset the axes of an Unsqueeze are an attribute."""
 LOOP_OPERANDS: Final = 2
-"""The trip count and the condition."""
+"""The number of a Loop's first operands: the trip count and the condition."""
 RANDOM: Final = frozenset(
     "RandomNormal RandomUniform RandomNormalLike RandomUniformLike Multinomial Bernoulli Dropout".split()
 )
-"""Operators of which several return something else than one that runs several times (a Dropout where it trains)."""
+"""Operators whose copies would return other random numbers than one node that runs several times.
+
+A Dropout is random only when it trains.
+"""
 KNOWN_DOMAINS: Final = frozenset({"", "ai.onnx", "ai.onnx.ml"})
-"""In others an operator may keep a state."""
+"""Domains whose operators keep no state. In other domains an operator may keep a state between trips."""
 
 
 def check_loop(node: NodeProto, trips: int) -> None:
-    """Raise Refused where the trips of a Loop can't take its place."""
+    """Raise Refused if a Loop or Scan can't be replaced by its trips.
+
+    Examples are a body that does not fit the node, random operators, and operators that may keep a state.
+    """
     body = next(
         (
             attribute.g
@@ -51,18 +57,21 @@ def check_loop(node: NodeProto, trips: int) -> None:
 
 
 def scanned(node: NodeProto) -> int:
-    """How many of the operands, the last ones, a Scan reads part by part."""
+    """Return the number of a Scan's last operands of which each trip reads one part; 0 for a Loop."""
     return next((attribute.i for attribute in node.attribute if attribute.name == "num_scan_inputs"), 0)
 
 
 def each_number(node: NodeProto, name: str, count: int) -> list[int]:
-    """An attribute that has a number for each of so many values, 0 where it is not given."""
+    """Return the integers of a list attribute with `count` entries.
+
+    If the attribute is absent or has another length, `count` zeros are returned.
+    """
     given = next((list(attribute.ints) for attribute in node.attribute if attribute.name == name), [])
     return given if len(given) == count else [0] * count
 
 
 def every_node(nodes: Sequence[NodeProto]) -> Iterator[NodeProto]:
-    """The nodes and those of bodies inside them."""
+    """Yield the nodes, and the nodes of bodies inside them."""
     yield from nodes
     for _, _, body in subgraphs(nodes):
         yield from every_node(body.node)
@@ -76,7 +85,10 @@ def unrolled(
     fresh: Callable[[str], str],
     rename: Callable[[Iterable[NodeProto], dict[str, str]], None],
 ) -> GraphProto:
-    """Return the trips of a Loop as a body that returns the results that are wanted. Every new name is `fresh`."""
+    """Return the trips of a Loop or Scan as one body, which returns the results in `wanted`.
+
+    `version` is the opset version. `fresh` returns an unused name for a stem, and `rename` renames the values of nodes.
+    """
     body = next(attribute.g for attribute in node.attribute if attribute.name == "body")
     unrolling = _Unrolling(body, fresh, rename)
     count, scans = scanned(node), node.op_type == "Scan"
@@ -106,31 +118,40 @@ def unrolled(
 
 @dataclass(slots=True)
 class _Unrolling:
-    """The body that is being made."""
+    """The body that is being built from copies of the loop's body."""
 
     body: GraphProto
     fresh: Callable[[str], str]
     rename: Callable[[Iterable[NodeProto], dict[str, str]], None]
     result_graph: GraphProto = field(default_factory=GraphProto)
     made: set[str] = field(default_factory=set)
-    """What the body's nodes make anew in each trip."""
+    """The names of the values that each trip computes anew. Constants are not among them."""
 
     def __post_init__(self) -> None:
-        """Take over what all trips read: the constants."""
+        """Copy the constants of the loop's body, which all trips read."""
         self.result_graph.name = self.body.name
         self.result_graph.initializer.extend(self.body.initializer)
         self.result_graph.node.extend(node for node in self.body.node if node.op_type == "Constant")
         self.made = {name for node in self.body.node if node.op_type != "Constant" for name in node.output if name}
 
     def trip(self, number: int, condition: str, states: Sequence[str]) -> list[str]:
-        """Add the nodes of a trip; return the names of what it returns: the condition, the states, what is stacked."""
+        """Add the nodes of one trip of a Loop, and return the names of its results.
+
+        `condition` is the name of the condition, or empty in the first trip, where it is true. The results are the
+        condition, the loop-carried states, and the values to be stacked.
+        """
         first, second, *_ = self.body.input
         own = self._constant(first.name, number, TensorProto.INT64, declared(first))
         going = condition or self._constant(second.name, True, TensorProto.BOOL, declared(second))
         return self._copied(number, [own, going, *states])
 
     def scanned_trip(self, node: NodeProto, number: int, length: int, states: Sequence[str]) -> list[str]:
-        """Add the nodes of a Scan's trip, on the parts of what it scans."""
+        """Add the nodes of one trip of a Scan, and return the names of its results.
+
+        The results are the states, then the values to be stacked.
+
+        A Gather selects the part of each scanned operand that the trip reads. `length` is the number of trips.
+        """
         operands = node.input[len(states) :]
         axes, backwards = (each_number(node, f"scan_input_{what}", len(operands)) for what in ("axes", "directions"))
         parts = []
@@ -144,9 +165,12 @@ class _Unrolling:
         return self._copied(number, [*states, *parts])
 
     def _copied(self, number: int, given: Sequence[str]) -> list[str]:
-        """Add the nodes of the body on what it is given; return the names of what it returns."""
+        """Add a copy of the body's nodes that reads `given` as its inputs.
+
+        Return the names of the body's results in this copy.
+        """
         names = dict(zip((value.name for value in self.body.input), given, strict=True))
-        if number:  # the first trip has the names of the body
+        if number:  # The first trip uses the names of the body.
             names.update((name, self.fresh(name)) for name in sorted(self.made))
         nodes = GraphProto(node=[node for node in self.body.node if node.op_type != "Constant"]).node
         for node in nodes if number else ():
@@ -157,15 +181,21 @@ class _Unrolling:
         return [names.get(value.name, value.name) for value in self.body.output]
 
     def _constant(self, stem: str, number: int, kind: int, dims: Sequence[object] | None) -> str:
-        """A number that the runtime makes, of the rank that the body declares."""
-        from onnx.helper import make_tensor  # few loops are unrolled
+        """Add a constant with one element, of the rank that the body declares, and return its name.
+
+        It replaces a number that the runtime makes, such as the trip number.
+        """
+        from onnx.helper import make_tensor  # Imported here, because few loops are unrolled.
 
         name = self.fresh(stem)
         self.result_graph.initializer.append(make_tensor(name, kind, [1] * len(dims or ()), [number]))
         return name
 
     def stacked(self, parts: Sequence[str], version: int, axis: int) -> str:
-        """Add the nodes that stack what the trips return; return the name of the stack."""
+        """Add nodes that stack the values `parts` along a new axis, one from each trip.
+
+        Return the name of the stack.
+        """
         rows = []
         for part in parts:
             row = NodeProto(op_type="Unsqueeze", input=[part], output=[self.fresh(part)])
@@ -184,7 +214,7 @@ class _Unrolling:
 
 
 def _prune(graph: GraphProto) -> None:
-    """Drop what only told the loop whether to go on, and numbers that nobody reads."""
+    """Remove nodes and constants on which no output of the graph depends, such as the loop's condition."""
     wanted = {value.name for value in graph.output}
     kept = []
     for node in reversed(graph.node):
@@ -199,7 +229,7 @@ def _prune(graph: GraphProto) -> None:
 
 
 def names_read(nodes: Sequence[NodeProto]) -> Iterator[str]:
-    """What nodes read, also in their bodies."""
+    """Yield the names that nodes read, also in their bodies. The names of a body's outputs are included."""
     for node in nodes:
         yield from node.input
     for _, _, body in subgraphs(nodes):

@@ -1,1 +1,1 @@
-"""ONNX files as bytes: what is read, what is copied, and how it is written."""
+"""Read and write ONNX files as bytes: large payloads stay in the source file and are copied from there."""

@@ -1,4 +1,7 @@
-"""What is added to the main graph while it is written: bytes, for as messages they take five times the memory."""
+"""Add new nodes and value infos to the main graph while it is written.
+
+They are added as bytes, because message objects need five times as much memory.
+"""
 
 from __future__ import annotations
 
@@ -15,26 +18,30 @@ UP_TO_VALUE_INFO: Final = frozenset(
     for field in GraphProto.DESCRIPTOR.fields
     if field.number <= GraphProto.VALUE_INFO_FIELD_NUMBER
 )
-"""Protobuf writes a message's fields in the order of their numbers, and those that it does not know at the end."""
+"""The tags of a graph's fields that are serialized before the end of its value infos.
+
+Protobuf writes the fields of a message in the order of their numbers, and unknown fields at the end.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """Records of the main graph that are no messages of the skeleton."""
+    """Serialized records that are added to the main graph. They are not messages of the skeleton."""
 
     nodes: Callable[[], Iterable[bytes | None]]
-    """Every node in order: the records of new ones in a row, None for the skeleton's next one."""
+    """Returns every node in order: serialized new nodes, or None for the next node of the skeleton."""
     value_infos: bytes
-    """The records of the new ones."""
+    """The serialized new value infos."""
 
     def woven(self, serialized: bytes) -> bytearray:
-        """The serialized model with what is added."""
+        """Return the serialized model with the additions inserted."""
         view = memoryview(serialized)
         start, _, body, stop = next(records(view, 0, len(serialized), {GRAPH}))
         graph = bytearray()
         done = at = body
         for record in self.nodes():
-            if record is None:  # the graph's first records are its nodes: one is stepped over by its size
+            # The first records of a graph are its nodes, so the next record is skipped by its length.
+            if record is None:
                 size = serialized[at + 1]
                 at += 2
                 if size >= MORE:
@@ -57,5 +64,5 @@ class Additions:
 
 
 def _behind_value_infos(view: memoryview, start: int, stop: int) -> int:
-    """Where the last of a serialized graph's value infos ends, or would."""
+    """Return the offset at which the value infos of a serialized graph end, or would end if it has none."""
     return max((end for *_, end in records(view, start, stop, UP_TO_VALUE_INFO)), default=start)

@@ -15,7 +15,7 @@ NUMBERS = frozenset(
         *(TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE),
     )
 )
-"""The types of a one-element tensor that is read as a number."""
+"""The element types of a one-element tensor that is read as a number."""
 
 READ: Mapping[int, Callable[[AttributeProto], object]] = {
     AttributeProto.INT: lambda held: held.i,
@@ -28,10 +28,10 @@ READ: Mapping[int, Callable[[AttributeProto], object]] = {
 
 
 def attributes(node: NodeProto) -> dict[str, object]:
-    """Return the attributes that are numbers, text, or lists of these (as tuples), by name.
+    """Return the attributes of a node that are numbers, text, or lists of these (as tuples), by name.
 
-    References to attributes of a function are left out. The tensor of a ConstantOfShape is returned as its one number,
-    or as None where it holds anything else.
+    References to attributes of a function are left out. The tensor of a ConstantOfShape is returned as a number if it
+    has one element of a type in NUMBERS, and otherwise as None.
     """
     found: dict[str, object] = {}
     for attribute in node.attribute:
@@ -47,7 +47,10 @@ def attributes(node: NodeProto) -> dict[str, object]:
 
 
 def held_by(attribute: AttributeProto) -> tuple[Any, ...] | None:
-    """Return the values of an attribute, one or several; None for a reference, and for a type that is not read."""
+    """Return the values of an attribute as a tuple; None for a reference, and for a type that is not read.
+
+    An attribute with a single value is returned as a tuple of one element.
+    """
     read = READ.get(attribute.type)
     if read is None or attribute.ref_attr_name:
         return None
@@ -56,14 +59,14 @@ def held_by(attribute: AttributeProto) -> tuple[Any, ...] | None:
 
 
 def attributes_of(step: Step) -> dict[str, object]:
-    """Return the attributes of a step's node, as `attributes` does; they are read once."""
+    """Return the attributes of a step's node, as `attributes` does. They are read once and cached."""
     if step.attributes is None:
         step.attributes = attributes(step.message)
     return step.attributes
 
 
 def _number(tensor: TensorProto) -> int | float | None:
-    """Return the one element of a tensor, a bool as 0 or 1; None for other numbers of elements and other types."""
+    """Return the only element of a tensor, a bool as 0 or 1; None for another shape or type, and for external data."""
     if tensor.data_type not in NUMBERS or tuple(tensor.dims) not in ((), (1,)):
         return None
     if tensor.data_location == TensorProto.EXTERNAL:

@@ -1,4 +1,4 @@
-"""ONNX files: a model is read without its payloads, and written with the original bytes of each."""
+"""Read an ONNX model without its large payloads, and write it with the original bytes of each payload."""
 
 from __future__ import annotations
 
@@ -33,32 +33,35 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 OPSETS_SINCE: Final = 3
-"""The IR version from which a model names its operator sets (onnx.proto, ModelProto.opset_import)."""
+"""The IR version since which a model must import its operator sets (onnx.proto, ModelProto.opset_import)."""
 
 
 @dataclass(slots=True, eq=False)
 class Container:
-    """A model as it was read: its messages, to be edited, and where the payloads lie that stayed behind."""
+    """A model as it was read: its messages, which edits change, and the positions of the payloads in the source."""
 
     skeleton: ModelProto
-    """An ordinary model in which each payload >= THRESHOLD is a marker in `raw_data`, without the additions."""
+    """A model in which each payload of at least THRESHOLD bytes is a marker in `raw_data`. It lacks the additions."""
     path: Path | None
-    """Where it was read from; None for bytes."""
+    """The path from which the model was read; None for bytes."""
     source: Source
     nonce: bytes
     cuts: Sequence[Cut]
     has_external: bool = False
     """Whether some tensor has its data in another file."""
     home: DataHome | None = None
-    """The folders in which the model's data files may lie; None for a model of bytes."""
+    """The folders in which the model's data files may lie; None for a model of bytes without a folder."""
     locations: Sequence[str] = ()
-    """The locations of the data files when the model was read. Copies are numbered by them, even if edits drop some."""
+    """The locations of the data files when the model was read.
+
+    Copies of data files are numbered by these locations, even if edits drop some of them.
+    """
     additions: Additions | None = None
-    """What is added while the model is written."""
+    """Records that are added when the model is written; None if there are no additions."""
 
     @property
     def proto(self) -> ModelProto:
-        """The skeleton, with everything in it: what is added becomes messages where somebody looks."""
+        """The complete skeleton. Additions are first parsed into messages, so a caller that reads `proto` sees them."""
         if self.additions is not None:
             serialized = self._serialized()
             self.additions = None
@@ -66,21 +69,24 @@ class Container:
         return self.skeleton
 
     def is_cut(self, tensor: TensorProto) -> bool:
-        """Tell whether the tensor's payload stayed in the source. A copy of a cut tensor is cut."""
+        """Return whether the payload of a tensor stayed in the source. A copy of such a tensor is also cut."""
         return self.cut(tensor) is not None
 
     def check_external(self) -> bool:
-        """Check the external data of every tensor; tell whether there is any. Raises GraphfixError."""
+        """Check the external data of every tensor, and return whether there is any. Raises GraphfixError."""
         return check_external(self.proto, self.home, self.source.name)
 
     def tobytes(self) -> bytes:
-        """Serialize the whole model in memory. Raises GraphfixError as `save` does."""
+        """Return the whole model serialized in memory.
+
+        Raises GraphfixError if the source was changed since it was read, or if the model can't be serialized.
+        """
         self.source.check()
         data = self.source.data
         return b"".join(data[slice(*p)] if isinstance(p, tuple) else p for p in self._pieces(self._serialized()))
 
     def refuse_output(self, out: Path) -> None:
-        """Raise GraphfixError where writing to `out` would replace a data file that the model needs."""
+        """Raise GraphfixError if writing to `out` would replace a data file that the model needs."""
         if not self.has_external or self.home is None:
             return
         locations = external_files(self.proto)
@@ -101,14 +107,17 @@ class Container:
         return {location: out.parent / names[location] for location in locations}
 
     def save(self, out: Path, *, changed: bool = True, final_name: str = "") -> Sequence[Path]:
-        """Write the model, with `changed=False` a verbatim copy of what was read; return the data files made.
+        """Write the model to `out`, or with `changed=False` an identical copy. Return the data files that were made.
 
-        A file at `out`, be it the one that was read, is replaced when all is written; on any failure nothing
-        is left. Where `out` is in the model's folder external data is not opened, else each data file is copied into
-        the folder of `out` and called after it (`copied_names`), or after `final_name`: the name that `out` gets later.
+        An existing file at `out` is replaced only when everything is written, even if it is the source. On any failure
+        no file is left.
 
-        Raises GraphfixError where the system refuses (no room, no permission), the source was changed
-        since it was read, or a data file would be replaced.
+        If `out` is in the model's folder, external data is not opened. Otherwise each data file is copied into the
+        folder of `out`. The copy is named after `out` (`copied_names`), or after `final_name`, the name that `out` gets
+        later.
+
+        Raises GraphfixError if the system refuses (no room, no permission), if the source was changed since it was
+        read, or if a data file would be replaced.
         """
         self.source.check()
         serialized = self._serialized()
@@ -122,7 +131,7 @@ class Container:
         return staging.placed_files
 
     def _place_external(self, out: Path, staging: Staging) -> Mapping[str, str]:
-        """Stage the data files that the new model needs; return a mapping from old to new locations."""
+        """Stage the data files that the new model needs, and return a mapping from old to new locations."""
         home = self.home
         if home is None or not self.has_external or not (locations := external_files(self.proto)):
             return {}
@@ -137,22 +146,23 @@ class Container:
         return {old: new.name for old, new in copies.items()}
 
     def _renamed(self, names: Mapping[str, str]) -> bytes:
-        """Serialize a copy of the skeleton whose locations are those of the copied data files."""
+        """Return a serialized copy of the skeleton in which the locations are those of the copied data files."""
         model = ModelProto()
         model.CopyFrom(self.proto)
         rename(model, names)
         return bytes(model.SerializeToString(deterministic=True))
 
     def cut(self, tensor: TensorProto) -> Cut | None:
-        """Find where the payload of a tensor lies in the source; None where it did not stay there."""
+        """Return the position of a tensor's payload in the source; None if the payload is in the skeleton."""
         return cut_of(tensor.raw_data, self.nonce, self.cuts)
 
     def elements(self, tensor: TensorProto) -> NDArray[Any] | None:
-        """Read a tensor wherever its payload lies; None where that can't be read as what the tensor says.
+        """Return the elements of a tensor as an array, wherever its payload lies.
 
-        The bytes of a big payload are read from the file each time.
+        Returns None if the payload can't be read or does not fit the tensor's type and shape. The bytes of a big
+        payload are read from the file each time.
         """
-        from onnx.numpy_helper import to_array  # few models ask for an array
+        from onnx.numpy_helper import to_array  # Imported here, because few models need an array.
 
         tensor_with_data = TensorProto()
         tensor_with_data.CopyFrom(tensor)
@@ -171,6 +181,10 @@ class Container:
             return None
 
     def _serialized(self) -> bytes | bytearray:
+        """Return the skeleton with the additions, serialized.
+
+        Raises GraphfixError if protobuf refuses it, because it is too big.
+        """
         try:
             serialized: bytes = self.skeleton.SerializeToString(deterministic=True)
         except EncodeError as error:
@@ -183,17 +197,16 @@ class Container:
 
 
 def read(source: Path | bytes, data_root: Sequence[Path] = (), folder: Path | None = None) -> Container:
-    """Read an ONNX model without its payloads; its data files may also lie in the folders of `data_root`.
+    """Return an ONNX model without its large payloads. Its data files may also lie in the folders of `data_root`.
 
     The locations of the data files are relative to the model's file, or to `folder` for bytes.
 
-    What counts as a model: records that end exactly where the source ends, that protobuf can parse, with
-    a graph, an IR version, and from IR version 3 on at least one opset_import. Writers put opset_import
-    behind the graph, so this finds files that were cut short; a part that protobuf takes for complete
-    and that has all three is a model. The bytes of a payload are not looked at.
+    A source is a model if it consists of records that end exactly at its end and that protobuf can parse. It must have
+    a graph, an IR version, and from IR version 3 on at least one opset_import. Writers put opset_import behind the
+    graph, so files that were cut short are usually detected. The bytes of a payload are not checked.
 
-    Raises GraphfixError, one line with the source's name, where the source is missing, empty, unreadable
-    or no such model, or where `check_external` finds fault.
+    Raises GraphfixError, one line with the source's name, if the source is missing, empty, unreadable or not an ONNX
+    model, or if `check_external` finds a fault.
     """
     opened = open_source(source)
     cutter = Cutter(opened, os.urandom(NONCE))
@@ -209,7 +222,7 @@ def read(source: Path | bytes, data_root: Sequence[Path] = (), folder: Path | No
 
 
 def external_locations(source: Path, data_root: Sequence[Path] = ()) -> Sequence[str]:
-    """List the locations of a model's data files: those below its folder, and those that `data_root` allows.
+    """Return the locations of a model's data files: those below its folder, and those that `data_root` allows.
 
     A location below the folder is listed even if there is no such file. Raises GraphfixError if the source is not an
     ONNX model.
@@ -229,6 +242,7 @@ def _is_listed(location: str, home: DataHome) -> bool:
 
 
 def _skeleton(cutter: Cutter, name: str) -> bytes:
+    """Return the model without its big payloads. Raises GraphfixError if the bytes are not protobuf records."""
     try:
         return cutter.skeleton()
     except MalformedError as error:
@@ -236,6 +250,7 @@ def _skeleton(cutter: Cutter, name: str) -> bytes:
 
 
 def _parsed(skeleton: bytes, name: str) -> ModelProto:
+    """Return the parsed skeleton. Raises GraphfixError if protobuf can't parse it or if a required part is missing."""
     proto = ModelProto()
     try:
         proto.ParseFromString(skeleton)
@@ -246,6 +261,10 @@ def _parsed(skeleton: bytes, name: str) -> ModelProto:
 
 
 def _refuse_incomplete(proto: ModelProto, name: str) -> None:
+    """Raise GraphfixError if the model has no graph, no IR version, or no opset_import.
+
+    Its IR version must be at least OPSETS_SINCE for the last fault.
+    """
     missing = [what for what in ("graph", "ir_version") if not proto.HasField(what)]
     if proto.ir_version >= OPSETS_SINCE and not proto.opset_import:
         missing.append("opset_import")
@@ -254,6 +273,9 @@ def _refuse_incomplete(proto: ModelProto, name: str) -> None:
 
 
 def _no_model(name: str, why: str) -> GraphfixError:
-    """A file that calls itself a TFLite model and has not the mark of one is read as ONNX: both is said."""
+    """Return the error for a file that is not an ONNX model.
+
+    A file named `.tflite` without TFLite's identifier is read as ONNX. Then the text states that it is neither.
+    """
     neither = "no TFLite model (it has no identifier TFL3), and " if name.lower().endswith(".tflite") else ""
     return GraphfixError(f"{name}: {neither}no ONNX model, or cut short: {why}; get the file again")

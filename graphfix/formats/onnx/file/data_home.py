@@ -1,7 +1,7 @@
 """Resolve and open the data files of an ONNX model, whose locations are relative to the model's folder.
 
 `external` and `container` find every data file by this module, so the working folder never matters. The rule is that of
-docs/behaviour.md, "External data"; the checker implements it again in `checker/files/onnx/external_data.py`.
+docs/behaviour.md, "External data". The checker implements the rule again in `checker/files/onnx/external_data.py`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass
 
 NO_WAIT: Final[int] = getattr(os, "O_NONBLOCK", 0)
-"""The flag of `open` without which `open` waits for the writer of a pipe."""
+"""The flag with which `open` does not wait for the writer of a pipe."""
 ADDRESS: Final = "*/_ORT_"
-"""In locations whose offset onnxruntime reads as an address in memory (its `tensor_external_data_info.h`)."""
+"""A part of a location whose offset onnxruntime reads as a memory address (its `tensor_external_data_info.h`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +28,24 @@ class DataHome:
     """The folders in which the data files of one model may lie."""
 
     folder: Path
-    """The model's folder, absolute: locations are relative to it."""
+    """The model's folder, as an absolute path. Locations are relative to it."""
     own: Sequence[Path]
-    """With links resolved, the model's folder and the folder of the resolved model file."""
+    """The model's folder and the folder of the resolved model file, both with links resolved."""
     roots: Sequence[Path]
-    """With links resolved, further folders that the user allows (`--data-root`)."""
+    """Further folders that the user allows (`--data-root`), with links resolved."""
 
     @classmethod
     def of(cls, model: Path, roots: Sequence[Path]) -> DataHome:
-        """Return the home of a model file."""
+        """Return the home of an existing model file."""
         resolved = Path(os.path.realpath(model)).parent
         return cls(model.parent.absolute(), (_real(model.parent), resolved), tuple(map(_real, roots)))
 
     @classmethod
     def of_new(cls, out: Path, roots: Sequence[Path]) -> DataHome:
-        """Return the home of a model that will be written as a regular file `out`; an existing link is replaced."""
+        """Return the home of a model that will be written as a regular file `out`.
+
+        An existing link there is replaced.
+        """
         return cls(out.parent.absolute(), (_real(out.parent),), tuple(map(_real, roots)))
 
     def resolved(self, location: str, where: str) -> Path:
@@ -71,17 +74,17 @@ class DataHome:
         return file
 
     def allows(self, location: str, file: Path) -> bool:
-        """Return whether the rule allows a data file; `file` is the location with all links resolved."""
+        """Return whether the rule allows a data file. `file` is the location with all links resolved."""
         folders = [*self.roots, *(self.own if is_inside(location) else ())]
         return any(file.is_relative_to(folder) for folder in folders)
 
     def is_kept(self, location: str, new: DataHome) -> bool:
-        """Return whether a location refers to the same, allowed data file from the folder of another model."""
+        """Return whether a location refers to the same data file from the home `new`, which must allow the file."""
         file = Path(os.path.realpath(new.folder / location))
         return file == Path(os.path.realpath(self.folder / location)) and new.allows(location, file)
 
     def _name_fault(self, location: str) -> str | None:
-        """Return the reason why a location is not below the model's folder, with advice; None if the location is."""
+        """Return why a location is not below the model's folder, with advice; None if it is below the folder."""
         if is_inside(location):
             return None
         what = "is an absolute path" if PureWindowsPath(location).anchor else "leaves the model's folder by '..'"
@@ -94,17 +97,17 @@ def _real(path: Path) -> Path:
 
 
 def is_inside(location: str) -> bool:
-    """Return whether a location names a file below the model's folder: relative, and without '..'."""
-    # an anchor of POSIX or of Windows: `/x`, `C:x`
+    """Return whether a location is a path below the model's folder: relative, and without '..'."""
+    # The anchor of POSIX or Windows: `/x`, `C:x`.
     return not PureWindowsPath(location).anchor and os.pardir not in PurePath(location).parts
 
 
 def copied_names(locations: Iterable[str], model: str) -> dict[str, str]:
-    """Return by location the name of each data file's copy beside a model in another folder.
+    """Return the file name of the copy of each data file, by location, for a model in another folder.
 
-    `model` is the file name of that model: the copies are called `m.onnx.data`, `m.onnx-2.data`, `m.onnx-3.data` ...
-    in the order of the locations' names. So the copies of two models in one folder never have the same name. Raises
-    GraphfixError for a model whose data could not be found by such a name on every system.
+    `model` is that model's file name. For `m.onnx` the copies are called `m.onnx.data`, `m.onnx-2.data`,
+    `m.onnx-3.data` ... in the order of the locations' names. So the copies of two models in one folder never have the
+    same name. Raises GraphfixError for a model whose data could not be found by this name on every system.
     """
     plain = {location: posixpath.normpath(location) for location in locations}
     if plain and (not is_inside(model) or "\\" in model or "*" in model or not _is_utf8(model)):
@@ -118,7 +121,7 @@ def copied_names(locations: Iterable[str], model: str) -> dict[str, str]:
 
 
 def _is_utf8(name: str) -> bool:
-    """Return whether a file name can be stored in a model: a name of other bytes has surrogates in Python."""
+    """Return whether a file name can be stored in a model. In Python, a name that is not UTF-8 contains surrogates."""
     try:
         name.encode()
     except UnicodeEncodeError:

@@ -16,23 +16,26 @@ from graphfix.results.error_texts import shown
 from graphfix.results.onnx_messages import ModelProto, TensorProto
 
 MOST_DIGITS: Final = 20
-"""Digits of 2**64 - 1, the largest size of a file. Python raises ValueError for more than 4300 digits."""
+"""The number of digits of 2**64 - 1, the largest file size. Python raises ValueError for more than 4300 digits."""
 SIGNS: Final = (b"location", b"\x70\x01")
-"""Every serialized model with external data has one: the key `location`, `data_location: EXTERNAL`."""
+"""Byte strings of which each serialized model with external data contains one.
+
+They are the key `location`, and the field `data_location` with the value EXTERNAL.
+"""
 
 
 def may_have_external(serialized: bytes | bytearray) -> bool:
-    """Tell whether it is worth while to look at each tensor of a serialized skeleton."""
+    """Return whether a serialized skeleton may contain external data, so that each tensor must be checked."""
     return any(sign in serialized for sign in SIGNS)
 
 
 def check_external(model: ModelProto, home: DataHome | None, name: str) -> bool:
-    """Check the place and the length of a model's external data; return whether the model has external data.
+    """Check the location and the length of a model's external data, and return whether the model has external data.
 
-    `home` is None for a model that was given as bytes. The files are not opened.
+    `home` is None for a model that was read from bytes without a folder. The data files are not opened.
 
-    Raises GraphfixError, which names the tensor and the location, where `DataHome.resolved` refuses the location, or
-    the file ends before the tensor's data does. Without a length, or with 0, the data is as long as the shape asks for.
+    Raises GraphfixError, with the tensor and the location, if `DataHome.resolved` refuses the location, or if the file
+    ends before the tensor's data. If the length is absent or 0, the data is as long as the tensor's shape requires.
     """
     sizes: dict[str, int] = {}
     tensor = None
@@ -53,12 +56,12 @@ def check_external(model: ModelProto, home: DataHome | None, name: str) -> bool:
 
 
 def external_files(model: ModelProto) -> list[str]:
-    """Return the locations of the data files, each once, without reading the disk."""
+    """Return the locations of a model's data files, each once. The disk is not read."""
     return list(dict.fromkeys(entries.get("location", "") for _, entries in _external(model)))
 
 
 def rename(model: ModelProto, names: Mapping[str, str]) -> None:
-    """Replace the locations of data files in `model`; `names` maps old locations to new ones."""
+    """Replace the locations of data files in `model`. `names` maps old locations to new ones."""
     for tensor, _ in _external(model):
         for entry in tensor.external_data:
             if entry.key == "location":
@@ -66,7 +69,7 @@ def rename(model: ModelProto, names: Mapping[str, str]) -> None:
 
 
 def payload(tensor: TensorProto, home: DataHome) -> bytes:
-    """Read the external data of a tensor. Raises OSError and GraphfixError."""
+    """Return the bytes of a tensor's external data. Raises OSError and GraphfixError."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location, where = entries.get("location", ""), f"the external data of tensor {tensor.name!r}"
     offset, length = _count(entries, "offset", where) or 0, _count(entries, "length", where)
@@ -76,13 +79,19 @@ def payload(tensor: TensorProto, home: DataHome) -> bytes:
 
 
 def stated_length(tensor: TensorProto) -> int | None:
-    """Return the length of a tensor's external data; None if it is not stated. Raises GraphfixError."""
+    """Return the length in bytes that the model states for a tensor's external data; None if it states none.
+
+    Raises GraphfixError if the text is not a number.
+    """
     entries = {entry.key: entry.value for entry in tensor.external_data}
     return _count(entries, "length", f"the external data of tensor {tensor.name!r}")
 
 
 def _byte_size(tensor: TensorProto) -> int:
-    """Return the bytes that a tensor's type and shape ask for; 0 if either is invalid, which is reported later."""
+    """Return the number of bytes that a tensor's type and shape require; 0 if type or shape is invalid.
+
+    Invalid tensors are reported later.
+    """
     is_valid = tensor.data_type in TensorProto.DataType.values() and all(size >= 0 for size in tensor.dims)
     return byte_size(tensor) if is_valid else 0
 
@@ -94,7 +103,7 @@ def _external(model: ModelProto) -> Iterator[tuple[TensorProto, dict[str, str]]]
 
 
 def tensors(message: Any, kind: str | None = None) -> Iterator[TensorProto]:  # noqa: ANN401  (any onnx message)
-    """Find every TensorProto that the message holds, at any depth."""
+    """Yield every TensorProto that a message contains, at any depth. `kind` is the message type."""
     kind = kind or message.DESCRIPTOR.full_name
     if kind == TENSOR:
         yield message
@@ -114,11 +123,14 @@ FIELDS: Final = {
     ]
     for kind, route in ROUTES.items()
 }
-"""Message type -> its fields that lead to tensors: name, type of the message, whether there is one only."""
+"""For each message type, its fields that lead to tensors: (field name, message type of the field, is it singular)."""
 
 
 def _count(entries: dict[str, str], key: str, where: str) -> int | None:
-    """Read a number of bytes as the format writes it, in decimal digits. Raises GraphfixError."""
+    """Return a number of bytes, which the format stores as decimal digits; None if the key is absent.
+
+    Raises GraphfixError for any other text.
+    """
     text = entries.get(key)
     if text is None:
         return None
@@ -128,7 +140,7 @@ def _count(entries: dict[str, str], key: str, where: str) -> int | None:
 
 
 def refuse_data_name(files: Iterable[Path], out: Path) -> None:
-    """Raise GraphfixError where a model that is to be written would replace one of its data files."""
+    """Raise GraphfixError if a model that is written to `out` would replace one of its data files."""
     if any(os.path.realpath(path) == os.path.realpath(out) for path in files):
         raise GraphfixError(f"{out}: this is the name of the model's own data file; choose another name")
 
@@ -136,8 +148,8 @@ def refuse_data_name(files: Iterable[Path], out: Path) -> None:
 def refuse_kept_links(locations: Iterable[str], out: Path, home: DataHome) -> None:
     """Raise GraphfixError if a new model `out` would refer to a data file that graphfix then refuses to read.
 
-    `home` is the home of `out`, a regular file in a folder whose data files may be links, such as the cache of a model
-    hub. Missing data files are skipped.
+    `home` contains the folders in which the data files of `out` may lie. The files in them may be links, as in the
+    cache of a model hub. Missing data files are skipped.
     """
     for location in locations:
         file = Path(os.path.realpath(home.folder / location))
@@ -149,9 +161,10 @@ def refuse_kept_links(locations: Iterable[str], out: Path, home: DataHome) -> No
 
 
 def copy_beside(files: Mapping[Path, Path], staging: Staging) -> None:
-    """Stage a copy of each data file; `files` maps each copy's path to the data file, with links resolved.
+    """Stage a copy of each data file. `files` maps the path of each copy to its data file, with links resolved.
 
-    An existing file is kept if it has the same bytes. Raises GraphfixError if its bytes differ; and OSError.
+    An existing file at the copy's path is kept if it has the same bytes. Raises GraphfixError if its bytes differ, and
+    OSError.
     """
     for target, origin in files.items():
         if not _is_kept(origin, target):
@@ -159,7 +172,7 @@ def copy_beside(files: Mapping[Path, Path], staging: Staging) -> None:
 
 
 def _is_kept(origin: Path, target: Path) -> bool:
-    """Tell whether the data is at its new place already; refuse where something else is."""
+    """Return whether the data is already at its new path. Raise GraphfixError if something else has this path."""
     if not os.path.lexists(target):
         return False
     if target.is_file() and not target.is_symlink() and _same_bytes(origin, target):
@@ -168,6 +181,7 @@ def _is_kept(origin: Path, target: Path) -> bool:
 
 
 def _same_bytes(one: Path, other: Path) -> bool:
+    """Return whether two files have the same bytes, or are one file."""
     if one.samefile(other):
         return True
     if one.stat().st_size != other.stat().st_size:

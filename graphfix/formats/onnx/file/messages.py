@@ -1,4 +1,4 @@
-"""What a graph's messages say: its nodes, read once, the bodies inside them, and the sizes that values declare."""
+"""Read the messages of a graph: its nodes, the bodies inside them, and the sizes that are declared for values."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from graphfix.results.records import dataclass, field
 from graphfix.shapes.dim import names_a_size
 
 Dims = tuple[int | str | None, ...]
-"""Sizes as a file declares them."""
+"""The sizes that a file declares for a value: a number, a symbol, or None for an unknown size."""
 Holder: TypeAlias = GraphProto | FunctionProto
-"""The message whose nodes a scope has."""
+"""The message that contains the nodes of a scope."""
 NO_NAMES: Sequence[str] = ()
 INITIALIZER_ALONE_SINCE_IR = 4
-"""Before this IR version every initializer is an input too, and runtimes do not let it be overridden."""
+"""Before this IR version every initializer is an input too, and runtimes do not let callers override it."""
 
 
 Operator: TypeAlias = tuple[str, str]
-"""Domain, empty for the standard operators, and operator."""
+"""A pair of domain and operator name. The domain of the standard operators is empty."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Step:
-    """What is read of a node's message, once: protobuf makes a new object each time a field is read."""
+    """The fields of a node's message, read once, because protobuf makes a new object for each read of a field."""
 
     message: NodeProto
     operator: Operator
     inputs: Sequence[str]
     outputs: Sequence[str]
     bare: bool
-    """Whether it has no attributes."""
+    """Whether the node has no attributes."""
     attributes: dict[str, object] | None = None
-    """Those that are numbers, lists of numbers or text, once they are read."""
+    """The attributes that are numbers, text, or lists of these; None until they are read."""
 
     @property
     def op(self) -> str:
@@ -52,13 +52,13 @@ class Step:
 
     @property
     def domain(self) -> str:
-        """Empty for the standard operators."""
+        """The operator's domain; empty for the standard operators."""
         return self.operator[0]
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Steps:
-    """The nodes of a graph as they were read, field by field: to make an object for each takes as long as all else."""
+    """The nodes of a graph, read field by field into lists. An object for each node would double the time."""
 
     messages: list[NodeProto]
     names: list[str]
@@ -67,13 +67,13 @@ class Steps:
     outputs: list[Sequence[str]]
     bare: list[bool]
     made: dict[int, Step] = field(default_factory=dict)
-    """By place, of the nodes with attributes."""
+    """The steps that were made of nodes with attributes, by the node's index."""
 
     def __len__(self) -> int:
         return len(self.messages)
 
     def __getitem__(self, at: int) -> Step:
-        """One node."""
+        """Return the step of the node with index `at`. Steps with attributes are cached."""
         step = self.made.get(at)
         if step is None:
             bare = self.bare[at]
@@ -83,30 +83,35 @@ class Steps:
         return step
 
     def rows(self) -> Iterator[tuple[Operator, str, Sequence[str], Sequence[str], bool]]:
-        """Operator, name, operands and results of each node, and whether it is bare."""
+        """Return an iterator over the nodes.
+
+        An item is a tuple: operator, name, names of the operands, names of the results, and whether the node has no
+        attributes.
+        """
         return zip(self.operators, self.names, self.inputs, self.outputs, self.bare, strict=True)
 
     def forget(self, at: int) -> None:
-        """Free the names that a node reads and makes: what is made of them takes their place in memory."""
+        """Drop the names that a node reads and computes, to free memory for the view that is built from them."""
         self.inputs[at] = self.outputs[at] = NO_NAMES
         self.made.pop(at, None)
 
     def with_attributes(self) -> Iterator[tuple[int, Step]]:
-        """The place of each node with attributes, and what is read of it."""
+        """Yield the index and the step of each node that has attributes."""
         return ((at, self[at]) for at, bare in enumerate(self.bare) if not bare)
 
 
 def is_standard(domain: str) -> bool:
-    """Whether the domain is that of the standard operators."""
+    """Return whether `domain` is the domain of the standard operators: empty or `ai.onnx`."""
     return not standard(domain)
 
 
 def steps(nodes: Sequence[NodeProto]) -> Steps:
-    """Read the nodes of a graph."""
-    # A message that is asked for a list that it does not have keeps 350 bytes for the answer: let it go.
+    """Return the nodes of a graph, read into lists."""
+    # A message object that is read for an absent list keeps 350 bytes. So these objects are released, and `messages`
+    # gets new ones.
     bare = [not node.attribute for node in nodes]
     messages = list(nodes)
-    seen_operators: dict[Operator, Operator] = {}  # one pair for each operator: few are distinct
+    seen_operators: dict[Operator, Operator] = {}  # One shared pair for each operator, because few are distinct.
     operators = [
         seen_operators.setdefault(
             operator := (standard(domain) if (domain := node.domain) else "", node.op_type), operator
@@ -120,7 +125,10 @@ def steps(nodes: Sequence[NodeProto]) -> Steps:
 
 
 def subgraphs(nodes: Sequence[NodeProto]) -> Iterator[tuple[int, str, GraphProto]]:
-    """Yield (node's position, attribute, body) of every body directly inside."""
+    """Yield every body directly inside the nodes: (index of the node, name of the attribute, body).
+
+    A body in a list attribute is named `attribute[0]`, `attribute[1]` ...
+    """
     for index, node in enumerate(nodes):
         for attribute in node.attribute:
             if attribute.type == AttributeProto.GRAPH:
@@ -130,12 +138,15 @@ def subgraphs(nodes: Sequence[NodeProto]) -> Iterator[tuple[int, str, GraphProto
 
 
 def label(node: NodeProto, index: int) -> str:
-    """The node's name, or `Op#index`."""
+    """Return the node's name, or `Op#index` if it has none."""
     return node.name or f"{node.op_type}#{index}"
 
 
 def declared(value: ValueInfoProto) -> Dims | None:
-    """Return the dims that a value_info declares, None without a rank; `?`, no name and negative sizes are unknown."""
+    """Return the dims that a value_info declares; None if it declares no rank.
+
+    A `?`, an empty symbol and a negative size are returned as None, which is an unknown size.
+    """
     tensor = value.type.tensor_type
     if not tensor.HasField("shape"):
         return None
@@ -143,20 +154,24 @@ def declared(value: ValueInfoProto) -> Dims | None:
 
 
 def _declared_dim(dim: TensorShapeProto.Dimension) -> int | str | None:
+    """Return a declared size: a number, a symbol, or None if it is unknown."""
     if dim.HasField("dim_value"):
         size = dim.dim_value
         return size if size >= 0 else None
-    name = dim.dim_param  # bytes where it is no UTF-8: it names nothing
+    name = dim.dim_param  # protobuf returns bytes if the text is not UTF-8. Such a symbol is ignored.
     return name if isinstance(name, str) and names_a_size(name) else None
 
 
 def holds_initializers(holder: Holder, ir_version: int) -> TypeGuard[GraphProto]:
-    """Whether a constant can be an initializer here: not in a function, nor where it would have to be an input."""
+    """Return whether a constant can be an initializer here.
+
+    It can't be in a function, nor before IR version 4, where each initializer must also be an input.
+    """
     return isinstance(holder, GraphProto) and ir_version >= INITIALIZER_ALONE_SINCE_IR
 
 
 def body_of(node: NodeProto, attribute: str) -> GraphProto:
-    """Return the body that an attribute holds, `name` or `name[at]`."""
+    """Return the body in an attribute of a node. `attribute` is `name`, or `name[at]` for a list of bodies."""
     name, _, at = attribute.partition("[")
     body_attribute = next(candidate for candidate in node.attribute if candidate.name == name)
     body: GraphProto = body_attribute.graphs[int(at[:-1])] if at else body_attribute.g
@@ -164,7 +179,7 @@ def body_of(node: NodeProto, attribute: str) -> GraphProto:
 
 
 def write_dims(tensor: TypeProto.Tensor, dims: Sequence[int | str | None]) -> None:
-    """Declare these dims."""
+    """Declare `dims` as the shape of a tensor type. None leaves a size open."""
     tensor.shape.SetInParent()
     del tensor.shape.dim[:]
     for size in dims:
@@ -176,7 +191,7 @@ def write_dims(tensor: TypeProto.Tensor, dims: Sequence[int | str | None]) -> No
 
 
 def note(proto: ModelProto, key: str, text: str) -> bool:
-    """Add a text to a line of the file's metadata; return whether it was not there yet."""
+    """Append `text` to a metadata entry of the file; return whether the entry did not contain it yet."""
     entry = next((entry for entry in proto.metadata_props if entry.key == key), None)
     if entry is None:
         entry = proto.metadata_props.add(key=key)

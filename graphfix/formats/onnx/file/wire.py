@@ -1,6 +1,6 @@
-"""The protobuf wire of an ONNX file: its records, and which of them lead to a tensor.
+"""Read the protobuf records of an ONNX file, and determine which message fields lead to a tensor.
 
-The encoding is that of protobuf.dev/programming-guides/encoding; only tags and lengths are looked at.
+The encoding is that of protobuf.dev/programming-guides/encoding. Only tags and lengths are read.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from graphfix.results.records import dataclass
 VARINT, FIXED64, LEN, GROUP, END_GROUP, FIXED32 = range(6)
 WIDTH: Final = {FIXED64: 8, FIXED32: 4}
 MORE: Final = 0x80
-"""The bit of a varint's byte that says that another byte follows."""
+"""The bit of a varint's byte which states that another byte follows."""
 VARINT_BITS: Final = 70
 
 Record = tuple[int, int, int, int]
-"""`(start, tag, body, stop)`: where it starts, what it is, and where its body starts and stops, in bytes."""
+"""`(start, tag, body, stop)`: the offset of the record, its tag, and the offsets of its body's start and end."""
 
 
 class MalformedError(Exception):
-    """The bytes are no protobuf message; the text says where. `container.read` adds the file's name."""
+    """The bytes are not a protobuf message. The text states the position, and `container.read` adds the file's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +30,21 @@ class Route:
     """The fields of one message type that lead to a TensorProto."""
 
     fields: dict[int, str]
-    """Tag -> the full name of the message type that it holds."""
+    """For each tag, the full name of the field's message type."""
     names: tuple[str, ...]
     singular: frozenset[int]
-    """Tags of the fields that protobuf merges when they occur twice."""
+    """The tags of fields that are not repeated. protobuf merges such a field if it occurs twice."""
 
 
 def tag_of(number: int, kind: int) -> int:
-    """Make the tag of a field of this number and wire type."""
+    """Return the tag of a field with this number and wire type."""
     return number << 3 | kind
 
 
 def records(data: memoryview, pos: int, end: int, wanted: Collection[int], least: int = 0) -> Iterator[Record]:
-    """Find the records of one message that have a wanted tag and a body of at least `least` bytes.
+    """Yield the records of one message that have a wanted tag and a body of at least `least` bytes.
 
-    All others are stepped over by their length. Raises MalformedError where the message does not end with a
-    record.
+    All other records are skipped by their length. Raises MalformedError if the message does not end with a record.
     """
     while pos < end:
         start = pos
@@ -54,7 +53,7 @@ def records(data: memoryview, pos: int, end: int, wanted: Collection[int], least
         if tag >= MORE:
             tag, body = varint(data, start, end)
         if tag & 7 == LEN:
-            # Nearly all records are short: the general way costs three times as much.
+            # Nearly all records are short. The general case takes three times as long.
             size = data[body] if body < end else MORE
             body += 1
             if size >= MORE:
@@ -69,7 +68,7 @@ def records(data: memoryview, pos: int, end: int, wanted: Collection[int], least
 
 
 def varint(data: memoryview, pos: int, end: int) -> tuple[int, int]:
-    """Read the number that starts at `pos`; say where it ends. Raises MalformedError."""
+    """Return the number that starts at offset `pos`, and the offset behind it. Raises MalformedError."""
     start, value, shift = pos, 0, 0
     while pos < end and shift < VARINT_BITS:
         byte = data[pos]
@@ -82,7 +81,7 @@ def varint(data: memoryview, pos: int, end: int) -> tuple[int, int]:
 
 
 def encode(value: int) -> bytes:
-    """Write a number as the shortest varint."""
+    """Return a number as the shortest varint."""
     out = bytearray()
     while value >= MORE:
         out.append(value & ~MORE & 0xFF | MORE)
@@ -92,7 +91,10 @@ def encode(value: int) -> bytes:
 
 
 def _skip(data: memoryview, pos: int, end: int, tag: int) -> int:
-    """Find the end of a record that has no length; a group (an old form) ends with a tag of its number."""
+    """Return the end of a record that is not length-delimited.
+
+    A group (an old form) ends with a tag that has the group's field number.
+    """
     groups: list[int] = []
     while True:
         pos = _skip_one(data, pos, end, tag, groups)
@@ -102,6 +104,11 @@ def _skip(data: memoryview, pos: int, end: int, tag: int) -> int:
 
 
 def _skip_one(data: memoryview, pos: int, end: int, tag: int, groups: list[int]) -> int:
+    """Return the offset behind the value of one field, whose tag is already read.
+
+    The number of an open group is appended to `groups`, and removed at the group's end. Raises MalformedError for an
+    invalid tag.
+    """
     kind = tag & 7
     if kind == VARINT:
         return varint(data, pos, end)[1]
@@ -119,7 +126,8 @@ def _skip_one(data: memoryview, pos: int, end: int, tag: int, groups: list[int])
 
 
 def _repeated(descriptor: Any) -> bool:  # noqa: ANN401  (protobuf's descriptors have no types)
-    # protobuf 6.31 added `is_repeated`, 7 took `label` away.
+    # protobuf 6.31 added `is_repeated`, and protobuf 7 removed `label`.
+    """Return whether a field is repeated, with any version of protobuf."""
     if hasattr(descriptor, "is_repeated"):
         return bool(descriptor.is_repeated)
     return bool(descriptor.label == descriptor.LABEL_REPEATED)
@@ -130,7 +138,10 @@ def _holds(field: Any, leading: Collection[str]) -> bool:  # noqa: ANN401  (prot
 
 
 def _routes(root: Any) -> dict[str, Route]:  # noqa: ANN401  (protobuf's descriptors have no types)
-    """Find the message types under `root` from which a TensorProto can be reached, to a fixed point."""
+    """Return the routes of all message types below `root` from which a TensorProto can be reached.
+
+    The set of these types grows until it no longer changes.
+    """
     seen: dict[str, Any] = {}
     queue = [root]
     while queue:
@@ -145,6 +156,7 @@ def _routes(root: Any) -> dict[str, Route]:  # noqa: ANN401  (protobuf's descrip
 
 
 def _route(message: Any, leading: Collection[str]) -> Route:  # noqa: ANN401  (protobuf's descriptors have no types)
+    """Return the fields of a message type whose types are in `leading`, the types that contain tensors."""
     fields = [f for f in message.fields if _holds(f, leading)]
     return Route(
         {tag_of(f.number, LEN): f.message_type.full_name for f in fields},
@@ -154,7 +166,7 @@ def _route(message: Any, leading: Collection[str]) -> Route:  # noqa: ANN401  (p
 
 
 def refuse_uneven(data: memoryview, record: Record) -> None:
-    """Raise MalformedError where packed numbers end in the middle of one. All others are as they are."""
+    """Raise MalformedError if packed numbers end in the middle of a number. Other records are accepted."""
     _, tag, body, stop = record
     kind = DATA[tag]
     if kind == LEN or tag & 7 != LEN or body == stop:
@@ -164,7 +176,10 @@ def refuse_uneven(data: memoryview, record: Record) -> None:
 
 
 def _data_tags() -> dict[int, int]:
-    """Return the wire type of one element for each tag of a tensor's data, packed or not: protobuf reads both."""
+    """Return the wire type of one element for each tag of a tensor's data.
+
+    protobuf reads packed and unpacked elements.
+    """
     unpacked = {
         "float_data": FIXED32,
         "double_data": FIXED64,
@@ -182,5 +197,5 @@ TENSOR: Final[str] = TensorProto.DESCRIPTOR.full_name
 MODEL: Final[str] = ModelProto.DESCRIPTOR.full_name
 ROUTES: Final = _routes(ModelProto.DESCRIPTOR)
 DATA: Final = _data_tags()
-"""Tag of a tensor's data -> the wire type of one element."""
+"""For each tag of a tensor's data, the wire type of one element."""
 RAW: Final = tag_of(TensorProto.RAW_DATA_FIELD_NUMBER, LEN)

@@ -1,4 +1,4 @@
-"""Requests that change a model's inputs: sizes that are bound or stated equal, values that are set, int32 for int64.
+"""Change a model's inputs: bind sizes, state that sizes are equal, set values, and narrow int64 inputs to int32.
 
-`model.OnnxModel` calls these modules before the first edit.
+`OnnxModel` (formats/onnx/model.py) calls these modules before the first edit.
 """

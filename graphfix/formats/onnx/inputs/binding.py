@@ -1,6 +1,6 @@
-"""Bind free dims of the inputs to numbers, state that some are equal, and update every stored shape.
+"""Bind free sizes of the inputs to numbers, state that some are equal, and update every stored shape.
 
-`--dim`, `--shape` and `--same` are carried out here.
+The options `--dim`, `--shape` and `--same` are carried out here.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from graphfix.results.onnx_messages import GraphProto, ModelProto, NodeProto, Va
 from graphfix.shapes.dim import Size, never_one
 
 AXES_ARE_OPERANDS_SINCE = 13
-"""The version from which Squeeze has its axes as an operand."""
+"""The opset since which the axes of a Squeeze are an operand."""
 
 
 def _free(graph: GraphProto) -> list[str]:
-    """List the named dims of the inputs, in order."""
+    """Return the symbols in the shapes of the inputs without a default, in order."""
     return list(
         dict.fromkeys(size for value in _free_inputs(graph) for size in declared(value) or () if isinstance(size, str))
     )
 
 
 def _free_inputs(graph: GraphProto) -> list[ValueInfoProto]:
+    """Return the inputs that have no default value."""
     constants = {tensor.name for tensor in graph.initializer}
     return [value for value in graph.input if value.name not in constants]
 
@@ -40,11 +41,14 @@ def bind(
     shapes: Mapping[str, Sequence[int | None]],
     same: Sequence[Sequence[Member]] = (),
 ) -> bool:
-    """Write numbers into the inputs, and into every stored shape with a bound name; return whether one changed.
+    """Write numbers into the shapes of the inputs, and into every stored shape with a bound symbol.
 
-    `dims`: by name; a size that is no number only narrows a range and changes nothing here. `shapes`: by input, None
-    leaves a size free. `same`: what is equal to a number is that number. Raises GraphfixError for an unknown name and
-    for what contradicts the file.
+    `dims` maps a symbol to its size. A size that is not a number only narrows a range and changes nothing here.
+    `shapes` maps an input to its sizes, where None leaves a size free. A size that `same` states to be equal to a
+    number becomes that number.
+
+    Return whether anything was bound. Raises GraphfixError for an unknown name, and for a number that contradicts the
+    file.
     """
     proto, where = container.proto, str(container.path or "the model")
     free_names = _free(proto.graph)
@@ -61,7 +65,8 @@ def bind(
             raise GraphfixError(f"{where}: --shape {name}: {no_input(name, inputs)}")
         _bind_input(inputs[name], where, sizes, bound)
     _rename(proto, bound)
-    for group in (group for _ in same for group in _equal(container, same)):  # what is bound may bind others
+    # A size that is bound may bind others in the next round.
+    for group in (group for _ in same for group in _equal(container, same)):
         for number in (size for size in group if isinstance(size, int)):
             _rename(proto, {size: number for size in group if isinstance(size, str)})
             _bind_places(inputs, group, number)
@@ -69,7 +74,7 @@ def bind(
 
 
 def _bind_input(value: ValueInfoProto, where: str, sizes: Sequence[int | None], bound: dict[str, int]) -> None:
-    """Bind one input's dims; a symbol among them is bound everywhere."""
+    """Bind the sizes of one input. A symbol among them is added to `bound`, to be bound everywhere."""
     tensor = value.type.tensor_type
     stored = declared(value)
     if stored is None:
@@ -90,7 +95,7 @@ def _bind_input(value: ValueInfoProto, where: str, sizes: Sequence[int | None], 
 
 
 def _bind_places(inputs: Mapping[str, ValueInfoProto], places: Iterable[object], number: int) -> None:
-    """Bind the axes without a symbol that are among these labels."""
+    """Bind the axes without a symbol that are among the labels `places`, such as `x[0]`, to `number`."""
     for at in filter(None, (place(label) for label in places if isinstance(label, str))):
         value = inputs.get(at[0])
         dims = (declared(value) if value is not None else None) or ()
@@ -99,7 +104,10 @@ def _bind_places(inputs: Mapping[str, ValueInfoProto], places: Iterable[object],
 
 
 def located(container: Container, same: Same) -> list[list[Member]]:
-    """Return the statements with an axis of an input in place of each symbol: bound symbols leave the file."""
+    """Return the statements of `--same` with each symbol replaced by an axis of an input, such as `x[0]`.
+
+    A symbol leaves the file when it is bound, but an axis stays.
+    """
     places: dict[str, str] = {}
     for value in _free_inputs(container.proto.graph):
         for axis, size in enumerate(declared(value) or ()):
@@ -120,9 +128,10 @@ def _axes(graph: GraphProto) -> Iterator[tuple[ValueInfoProto, int]]:
 def equal_ranges(
     container: Container, same: Sequence[Sequence[Member]], ranges: Mapping[str, Size]
 ) -> tuple[dict[str, Size], dict[str, Sum]]:
-    """Return, by label, one size for all equal sizes, in the range that all their ranges allow; and the sums of sizes.
+    """Return two mappings by label: the common size of all equal sizes, and the sum to which a size is equal.
 
-    Sizes that are equal to no other one are left out. Raises GraphfixError for statements that contradict.
+    The range of a common size is the intersection of all ranges in `ranges`. Sizes that are equal to no other size are
+    left out. Raises GraphfixError for statements that contradict each other.
     """
     symbols, where = _free(container.proto.graph), str(container.path or "the model")
     found: dict[str, Size] = {}
@@ -140,14 +149,17 @@ def equal_ranges(
 
 
 def _equal(container: Container, same: Sequence[Sequence[Member]]) -> list[Group]:
-    """Return the groups of equal sizes, by the dims that the file declares now. Raises GraphfixError."""
+    """Return the groups of equal sizes, by the sizes that the file declares now. Raises GraphfixError."""
     where = str(container.path or "the model")
     inputs = {value.name: value for value in _free_inputs(container.proto.graph)}
     return groups(where, same, partial(_size_of, where, inputs, _free(container.proto.graph)))
 
 
 def _size_of(where: str, inputs: Mapping[str, ValueInfoProto], symbols: Sequence[str], text: str) -> int | str:
-    """Return the declared size of an input's axis: a number, a symbol, or its own label. Raises GraphfixError."""
+    """Return the declared size of an input's axis: a number, a symbol, or else the label `name[axis]`.
+
+    Raises GraphfixError if `text` is not an axis of an input.
+    """
     at = place(text)
     if at is None or at[0] not in inputs:
         choices = f"inputs: {', '.join(inputs) or 'none'}; symbols: {', '.join(symbols) or 'none'}"
@@ -165,7 +177,7 @@ def _size_of(where: str, inputs: Mapping[str, ValueInfoProto], symbols: Sequence
 
 
 def _rename(proto: ModelProto, bound: Mapping[str, int]) -> None:
-    """Replace bound names by their numbers, in every stored shape."""
+    """Replace bound symbols by their numbers, in every stored shape."""
     for value in _stored(proto.graph):
         for dim in value.type.tensor_type.shape.dim if value.type.HasField("tensor_type") else ():
             if dim.dim_param in bound:
@@ -179,7 +191,10 @@ def _stored(graph: GraphProto) -> Iterator[ValueInfoProto]:
 
 
 def update_shapes(main: GraphScope) -> None:
-    """Write the computed numbers into the stored shapes, in place of any stored size."""
+    """Write the inferred numbers into the stored shapes, even if a different size is stored there.
+
+    If the stored rank is wrong, the inferred rank is written too.
+    """
     for _, value, sizes in _computed(main):
         stored = declared(value)
         if stored is None:
@@ -193,7 +208,11 @@ def update_shapes(main: GraphScope) -> None:
 
 
 def complete_shapes(main: GraphScope) -> None:
-    """Write the computed numbers where a stored size is open; declare the shape of an output that has none."""
+    """Write inferred numbers where a stored size is open.
+
+    A shape is also declared for an output or value_info without a shape, if all its sizes are inferred numbers. Values
+    with a wrong stored shape are skipped.
+    """
     for scope, value, sizes in _computed(main):
         tensor, stored = value.type.tensor_type, declared(value)
         if value.name in scope.stale:
@@ -207,7 +226,7 @@ def complete_shapes(main: GraphScope) -> None:
 
 
 def _computed(main: GraphScope) -> Iterator[tuple[GraphScope, ValueInfoProto, Sequence[Size]]]:
-    """Yield every value with a stored type whose rank was computed: its scope, its value_info, its sizes."""
+    """Yield (scope, value_info, inferred sizes) for each output and value_info whose rank was inferred."""
     for scope in main.walk():
         for value in (*scope.graph.output, *scope.graph.value_info) if scope.graph is not None else ():
             shape = scope.own_shape(value.name)
@@ -219,9 +238,10 @@ def _computed(main: GraphScope) -> Iterator[tuple[GraphScope, ValueInfoProto, Se
 
 
 def state_axes(proto: ModelProto, main: GraphScope, fresh: Callable[[str], str]) -> bool:
-    """Add axes to each Squeeze without axes that a range of sizes decides; return whether a node was changed.
+    """Add axes to each Squeeze without axes, if a range of sizes determines them. Return whether a node was changed.
 
-    The file does not contain the range. Without these axes, a later reader would not know the rank of the result.
+    The file does not contain the range. Without these axes, a later reader of the file would not know the result's
+    rank.
     """
     found = [(node, axes) for scope in main.walk() for node, axes in _decided_axes(scope)]
     if not found:
@@ -243,7 +263,10 @@ def state_axes(proto: ModelProto, main: GraphScope, fresh: Callable[[str], str])
 
 
 def _decided_axes(scope: GraphScope) -> Iterator[tuple[NodeProto, list[int]]]:
-    """Yield each Squeeze without axes whose operand has a symbolic size, and the axes that it drops."""
+    """Yield each Squeeze without axes whose operand has a symbolic size, and the axes that it drops.
+
+    It is yielded only if each size is either 1, or can't be 1 because of its range.
+    """
     for node in scope.graph.node if scope.graph is not None else ():
         if node.op_type != "Squeeze" or not is_standard(node.domain) or any(node.input[1:]) or node.attribute:
             continue

@@ -1,6 +1,6 @@
-"""Inputs whose readers read another value: a constant (`--set`), or the Cast of an int32 input (`--narrow-inputs`).
+"""Make the readers of an input read another value: a constant (`--set`), or the Cast of an int32 input.
 
-The constant is an initializer, or before IR version 4 a Constant node.
+Inputs become int32 by `--narrow-inputs`. The constant is an initializer, or a Constant node before IR version 4.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from graphfix.results.onnx_messages import ModelProto, TensorProto, ValueInfoPro
 
 
 def shapes_of(container: Container, values: Mapping[str, InputValue]) -> dict[str, list[int]]:
-    """Return the shape of each value whose input has a free size. Raises GraphfixError if a value does not fit."""
+    """Return the shape of each set value whose input has a free size, by input.
+
+    Raises GraphfixError if a value does not fit its input, or if two values require different sizes for one symbol.
+    """
     graph = container.proto.graph
     initializer_names = {tensor.name for tensor in graph.initializer}
     sizes = {value.name: declared(value) for value in graph.input if value.name not in initializer_names}
@@ -41,7 +44,7 @@ def shapes_of(container: Container, values: Mapping[str, InputValue]) -> dict[st
 
 
 def set_inputs(container: Container, values: Mapping[str, InputValue], fresh: Callable[[str], str]) -> None:
-    """Let every reader of these inputs read a constant. Raises GraphfixError for a value that does not fit."""
+    """Make every reader of these inputs read a constant. Raises GraphfixError for a value that does not fit."""
     proto = container.proto
     tensors = _tensors(container, values)
     names = {name: fresh(f"{name}_value") for name in values}
@@ -52,7 +55,7 @@ def set_inputs(container: Container, values: Mapping[str, InputValue], fresh: Ca
 
 
 def add_constant(proto: ModelProto, tensor: TensorProto, fresh: Callable[[str], str]) -> None:
-    """Add a constant to the main graph: an initializer, or a Constant node where each initializer must be an input."""
+    """Add a constant to the main graph: an initializer, or a Constant node before IR version 4."""
     if holds_initializers(proto.graph, proto.ir_version):
         proto.graph.initializer.append(tensor)
     else:
@@ -60,7 +63,10 @@ def add_constant(proto: ModelProto, tensor: TensorProto, fresh: Callable[[str], 
 
 
 def drop(container: Container, values: Mapping[str, InputValue]) -> None:
-    """Remove inputs that nobody reads, with their defaults. Raises GraphfixError for one that is an output as well."""
+    """Remove the inputs `values` with their defaults, after `set_inputs`. They must have no readers.
+
+    Raises GraphfixError for an input that is also an output.
+    """
     graph, where = container.proto.graph, str(container.path or "the model")
     for name in values:
         if any(output.name == name for output in graph.output):
@@ -73,6 +79,10 @@ def drop(container: Container, values: Mapping[str, InputValue]) -> None:
 
 
 def _tensors(container: Container, values: Mapping[str, InputValue]) -> dict[str, TensorProto]:
+    """Return the tensor of each set value by input.
+
+    Raises GraphfixError if an input is unknown or a value does not fit.
+    """
     where, inputs = str(container.path or "the model"), _inputs(container.proto)
     found = {}
     for name, value in values.items():
@@ -86,7 +96,10 @@ def _tensors(container: Container, values: Mapping[str, InputValue]) -> dict[str
 
 
 def _inputs(proto: ModelProto) -> dict[str, ValueInfoProto]:
-    """Return the inputs that a caller may give, with and without a default."""
+    """Return the inputs that a caller may set, by name, with and without a default.
+
+    Before IR version 4 callers can't override an initializer, so such inputs are left out.
+    """
     initializer_names = {tensor.name for tensor in proto.graph.initializer}
     inner = set() if proto.ir_version >= INITIALIZER_ALONE_SINCE_IR else initializer_names
     return {value.name: value for value in proto.graph.input if value.name not in inner}
@@ -96,11 +109,12 @@ def _inputs(proto: ModelProto) -> dict[str, ValueInfoProto]:
 
 
 def narrow(proto: ModelProto, kept: Collection[str], fresh: Callable[[str], str]) -> list[str]:
-    """Declare every input of int64 but `kept` that has no default as int32; return their names.
+    """Declare every int64 input without a default as int32, except the inputs `kept`. Return their names.
 
         ids:int64[N,T] -> Gather        ids:int32[N,T] -> Cast -> ids_int64 -> Gather
 
-    All readers of the input, in bodies too, read the result of the Cast. An input that is an output is not narrowed.
+    All readers of the input, in bodies too, read the result of the Cast. An input that is also an output is not
+    narrowed.
     """
     graph, initializer_names = proto.graph, {tensor.name for tensor in proto.graph.initializer} | set(kept)
     initializer_names |= {tensor.values.name for tensor in graph.sparse_initializer}
@@ -109,7 +123,7 @@ def narrow(proto: ModelProto, kept: Collection[str], fresh: Callable[[str], str]
     if not wide:
         return []
     outputs = {value.name for value in graph.output}
-    narrowed = [value.name for value in wide if value.name not in outputs]  # one name can't have two types
+    narrowed = [value.name for value in wide if value.name not in outputs]  # One name can't have two types.
     names = {name: fresh(f"{name}_int64") for name in narrowed}
     rename_values(graph.node, names)
     for value in wide:

@@ -1,5 +1,5 @@
-"""onnx's shape inference as onnxruntime runs it at load: where it is wrong, and the edits that would make that count.
+"""Find errors of onnx's shape inference, which onnxruntime runs at load, and refuse edits that would make them matter.
 
-`suspects` lists the operators, `inferred_shapes` runs onnx's inference, `wrong_shapes` compares it with the rules, and
-`edit_checks` refuses edits. docs/load-inference.md has the measurements.
+`suspects` lists the operators, `inferred_shapes` runs onnx's inference, `wrong_shapes` compares its result with
+graphfix's own rules, and `edit_checks` refuses edits. docs/load-inference.md has the measurements.
 """

@@ -1,4 +1,4 @@
-"""Refuse the edits after which a shape that onnx infers wrongly at load could make onnxruntime fail."""
+"""Refuse edits after which a shape that onnx infers wrongly at load could make onnxruntime fail."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from graphfix.shapes.shape import with_axes
 
 
 def check_load(inference: LoadInference, node: Node, edits: Sequence[Edit]) -> None:
-    """Raise Refused where the edits of a node let the wrong shape of a value count."""
+    """Raise Refused if the edits of a node could make onnxruntime fail because of a wrongly inferred shape."""
     edits = [edit for edit in edits if _changes_nodes(node, edit)]
     if not edits:
         return
@@ -41,7 +41,7 @@ def check_load(inference: LoadInference, node: Node, edits: Sequence[Edit]) -> N
 
 
 def _changes_nodes(node: Node, edit: Edit) -> bool:
-    """Return whether an edit adds or removes nodes: a lifted constant is a constant."""
+    """Return whether an edit adds or removes nodes. The lift of a constant does not."""
     if isinstance(edit, Lift):
         return node.operand(edit.operand).kind != "constant"
     return isinstance(edit, Bypass | Canonicalize | Evaluate | Fold | Inline | Replace | Stretch)
@@ -61,7 +61,7 @@ def _check_new_values(inference: LoadInference, node: Node, edits: Sequence[Edit
     made = {dims for edit in adding for dims in _made(node, edit)}
     inlined = node.graph.path.startswith(FUNCTION)
     for claim in wrong.values():
-        # the sizes of a call are inferred where the function is inlined
+        # The sizes of a call are inferred where the function is inlined.
         is_met = claim.inferred in made or (inlined and claim.shares and any(None in dims for dims in made))
         if is_met and not claim.of_output:
             raise Refused(_shared(claim))
@@ -72,9 +72,9 @@ def _shared(claim: object) -> str:
 
 
 def _made(node: Node, edit: Edit) -> Iterator[Told]:
-    """Yield the dims of the values that an edit makes; those of shape arithmetic too, where a size is free.
+    """Yield the dims of the values that an edit makes. An unknown rank is one unknown size.
 
-    An unknown rank is one unknown size.
+    If a size is free, the dims of the shape arithmetic are yielded too.
     """
     for shape in _shapes_made(node, edit):
         yield (None,) if shape.json is None else tuple(shape.json)
@@ -84,6 +84,7 @@ def _made(node: Node, edit: Edit) -> Iterator[Told]:
 
 
 def _shapes_made(node: Node, edit: Edit) -> Iterator[Shape]:
+    """Yield the shapes of the values that an edit makes, without those of shape arithmetic."""
     match edit:
         case Lift():
             yield with_axes(node.operand(edit.operand).shape, edit.axes)
@@ -98,7 +99,10 @@ def _shapes_made(node: Node, edit: Edit) -> Iterator[Shape]:
 
 
 def _check_inlining(inference: LoadInference, node: Node) -> None:
-    """Raise Refused where a body has a wrong shape, or values of the shape that a value around the body has wrongly."""
+    """Raise Refused if inlining a body could bring a wrong shape together with another value of that shape.
+
+    The wrong shape may be in the body, or in the graph around it.
+    """
     outer = {claim.inferred: claim for claim in inference.wrong.get(node.graph, {}).values() if not claim.of_output}
     for body in _bodies(inference, node):
         for claims in (inference.wrong, inference.hidden):
@@ -111,7 +115,7 @@ def _check_inlining(inference: LoadInference, node: Node) -> None:
 
 
 def _bodies(inference: LoadInference, node: Node) -> Iterator[Graph]:
-    """Yield the bodies inside a node, outer ones first."""
+    """Yield the bodies inside a node, an outer one before those inside it."""
     for body in inference.inside.get((node.graph, node.index), ()):
         yield body
         for inner in body.nodes:
@@ -119,7 +123,7 @@ def _bodies(inference: LoadInference, node: Node) -> Iterator[Graph]:
 
 
 def _check_hidden(inference: LoadInference, node: Node) -> None:
-    """Raise Refused if a value is computed from the node that is inferred wrongly once more sizes are known."""
+    """Raise Refused if a wrong shape that depends on the node's results would appear once more sizes are stated."""
     names = {(node.graph.path, value.name) for value in node.results if value is not None}
     if inference.above.isdisjoint(names):
         return

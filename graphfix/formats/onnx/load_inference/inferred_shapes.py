@@ -1,4 +1,4 @@
-"""Ask onnx's shape inference about a model. `load_inference` compares the answers with the rules."""
+"""Run onnx's shape inference on a model and list the shapes. `wrong_shapes` compares them with graphfix's rules."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from graphfix.results.onnx_messages import GraphProto, ModelProto, TensorProto
 from graphfix.runtimes.onnx.shape_inference import InferenceError, infer_shapes
 
 Told: TypeAlias = tuple[int | str | None, ...]
-"""The dims that inference returns: a number, a symbol of the file, or None where it returns none."""
+"""The dims that onnx infers: a number, a symbol of the file, or None for an unknown size."""
 ToldShapes: TypeAlias = Mapping[tuple[str, str], Collection[Told]]
 """Inferred shapes by the path of a graph and the name of a value."""
 Names: TypeAlias = frozenset[tuple[str, str]]
-"""Values by the path of their graph and their name: edits replace the values themselves."""
+"""Values as pairs of graph path and name, because edits replace the Value objects."""
 
 FEW_BYTES: Final = 1024
-"""Constants up to this size are given to the inference: it reads no larger ones."""
+"""The size in bytes below which constants are passed to the inference. It reads no larger ones."""
 MAIN: Final = "main"
 """The path of the main graph."""
 UNKNOWN_DTYPE: Final = "?"
 _COPY: Final = re.compile(r"__\d+$")
-"""The end of the name of a value that was inlined from a function."""
+"""The suffix of the name of a value that was inlined from a function."""
 
 
 def inferred_shapes(
     proto: ModelProto, doubtful: Names, visible: Sequence[Value] = (), suspects: Sequence[Node] = ()
 ) -> ToldShapes:
-    """Return the shapes that onnx infers of a model without the stored shapes of `doubtful` values.
+    """Return the shapes that onnx infers for a model in which the stored shapes of `doubtful` values are dropped.
 
-    The sizes of the `visible` values, and the operands of `suspects` as far as they are known, are given to the
-    inference as if the file stated them. The values of functions are listed where one of them is doubtful: then the
-    functions are inlined. Raises InferenceError where onnx's inference aborts.
+    The sizes of the `visible` values, and the constant operands of `suspects`, are written into the model for the
+    inference. If a value of a function is doubtful, the functions are inlined and their values are listed too. Raises
+    InferenceError if onnx's inference aborts.
     """
     bare = _without_large_constants(proto)
     graphs = dict(_graphs(bare.graph, MAIN))
@@ -51,7 +51,7 @@ def inferred_shapes(
 
 
 def _graphs(graph: GraphProto, path: str) -> Iterator[tuple[str, GraphProto]]:
-    """Yield a graph and the bodies inside it by their paths."""
+    """Yield (path, graph) for a graph and the bodies inside it."""
     yield path, graph
     for index, attribute, body in subgraphs(graph.node):
         yield from _graphs(body, f"{path}/{label(graph.node[index], index)}.{attribute}")
@@ -72,13 +72,14 @@ def _without_large_constants(proto: ModelProto) -> ModelProto:
             tensor if small else TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
         )
     for entry in (*bare.opset_import, *every_node(bare.graph.node)):
-        if entry.domain == "ai.onnx":  # the standard set's other name, which onnx's inference does not know
+        # The second name of the standard domain, which onnx's inference does not support.
+        if entry.domain == "ai.onnx":
             entry.domain = ""
     return bare
 
 
 def _drop_stored(graph: GraphProto, names: Collection[str] | None = None) -> None:
-    """Drop the stored shapes of these results of a graph, or of all; those of its outputs too."""
+    """Drop the stored shapes of the values `names` of a graph, outputs included. None drops all of them."""
     kept = [] if names is None else [info for info in graph.value_info if info.name not in names]
     if len(kept) < len(graph.value_info):
         del graph.value_info[:]
@@ -89,7 +90,7 @@ def _drop_stored(graph: GraphProto, names: Collection[str] | None = None) -> Non
 
 
 def _state_sizes(graphs: Mapping[str, GraphProto], visible: Sequence[Value]) -> None:
-    """Declare the sizes of values that are numbers."""
+    """Declare the shapes of the `visible` values that have a constant size. Other sizes are left open."""
     sizes = {(value.graph.path, value.name): value for value in visible if _has_number(value)}
     for path, graph in graphs.items():
         names = {name for at, name in sizes if at == path}
@@ -109,9 +110,9 @@ def _has_number(value: Value) -> bool:
 
 
 def _state_operands(graphs: Mapping[str, GraphProto], suspects: Sequence[Node]) -> None:
-    """Replace operands of suspect nodes whose elements are known by constants in the graph of the node.
+    """Replace operands of suspect nodes whose elements are constant by initializers in the graph of the node.
 
-    Python's inference of a body reads no constant of the graph around it, and onnxruntime's does.
+    onnx's Python inference of a body reads no constant of the graph around it, but onnxruntime's does.
     """
     for node in suspects:
         graph = graphs.get(node.graph.path)
@@ -126,11 +127,12 @@ def _state_operands(graphs: Mapping[str, GraphProto], suspects: Sequence[Node]) 
 
 
 def _is_constant_of(node: Node, value: Value) -> bool:
-    """Return whether a value is a constant of the node's own graph: onnx's inference reads no others."""
+    """Return whether a value is a constant of the node's own graph. onnx's inference reads no others."""
     return value.kind == "constant" and value.graph is node.graph
 
 
 def _constant(name: str, value: Value, elements: Sequence[Scalar]) -> TensorProto:
+    """Return a tensor with the type and the shape of a value, and these elements."""
     from onnx.helper import make_tensor
 
     numbers = [each for each in elements if not isinstance(each, str)]
@@ -139,10 +141,10 @@ def _constant(name: str, value: Value, elements: Sequence[Scalar]) -> TensorProt
 
 
 def _inlined(bare: ModelProto, graphs: Mapping[str, GraphProto]) -> ModelProto:
-    """Return a model with the nodes of its functions in place of the calls, as onnxruntime does it."""
+    """Return a model in which calls of functions are replaced by the functions' nodes, as onnxruntime does."""
     from onnx.inliner import inline_local_functions
 
-    for graph in graphs.values():  # the paths of bodies stay the same
+    for graph in graphs.values():  # The nodes are named first, so that the paths of bodies stay the same.
         for index, node in enumerate(graph.node):
             node.name = label(node, index)
     inlined: ModelProto = inline_local_functions(bare)
@@ -150,22 +152,29 @@ def _inlined(bare: ModelProto, graphs: Mapping[str, GraphProto]) -> ModelProto:
 
 
 def _inferred(bare: ModelProto) -> ModelProto:
-    """Return a model with the shapes that onnx infers; with those it stores where onnx's inference refuses it."""
+    """Return a model with the shapes that onnx infers, or only the stored shapes if onnx's inference refuses it.
+
+    Raises InferenceError if onnx's inference aborts.
+    """
     for _ in range(2):
         try:
             return infer_shapes(bare, data_prop=True)
         except InferenceError as error:
             if error.aborted:
                 raise
-        for _, graph in _graphs(bare.graph, MAIN):  # a stored shape is wrong: onnxruntime takes the inferred one
+        # A stored shape is wrong. onnxruntime uses the inferred one, so all stored shapes are dropped for the second
+        # attempt.
+        for _, graph in _graphs(bare.graph, MAIN):
             _drop_stored(graph)
     return bare
 
 
 def _listed(model: ModelProto, doubtful: Names, symbols: Collection[str], *, inlines: bool) -> ToldShapes:
-    """Return the shapes in a model by path and name; the shapes of inlined values by the functions' values.
+    """Return the shapes in a model by graph path and value name.
 
-    Symbols that no input declares are left out: stored shapes have them for sizes that the rules compute.
+    A value inlined from a function is listed under that function.
+
+    Symbols that no input declares are replaced by None. Stored shapes use them for sizes that the rules compute.
     """
     found: dict[tuple[str, str], set[Told]] = {}
     inner: dict[str, list[str]] = {}

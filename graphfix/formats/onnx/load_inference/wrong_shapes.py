@@ -1,11 +1,11 @@
-"""Find the values for which onnx's shape inference, which onnxruntime runs at load, contradicts the rules.
+"""Find values for which onnx's shape inference, which onnxruntime runs at load, contradicts graphfix's rules.
 
 onnxruntime plans buffers by inferred shapes. A wrong shape is harmless until a value of the same shape may share the
-buffer: then the run ends with "Shape mismatch attempting to re-use buffer". An If or a Scan allocates its results by
-their inferred shapes. `edit_checks` refuses the edits that could make a wrong shape count.
+buffer. Then the run ends with "Shape mismatch attempting to re-use buffer". An If or a Scan allocates its results by
+their inferred shapes. `edit_checks` refuses edits that could make a wrong shape matter.
 
-A stored shape does not correct a wrong one: onnxruntime infers the sizes again after each optimization. So the stored
-shapes of suspect values are not given to the inference.
+A stored shape does not correct a wrong one, because onnxruntime infers the sizes again after each optimization. So the
+stored shapes of suspect values are dropped before the inference.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from graphfix.runtimes.onnx.shape_inference import InferenceError
 from graphfix.shapes.dim import Shape
 
 ALLOCATING: Final = ("If", "Scan")
-"""Operators whose results onnxruntime allocates by the inferred shapes of their bodies' results."""
+"""Operators whose results onnxruntime allocates by the inferred shapes of the results of their bodies."""
 
 
 CROWDED: Final = "another value may get its buffer"
@@ -31,14 +31,14 @@ CROWDED: Final = "another value may get its buffer"
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A shape that onnx infers of a value, and that its result does not have, or may not have."""
+    """A shape that onnx infers for a value, although the value does not have it, or may not have it."""
 
     name: str
     inferred: Told
     shape: Shape
-    """The shape by the rules."""
+    """The shape by graphfix's rules."""
     of_output: bool = False
-    """Whether the value is an output of the main graph: no other value gets its buffer."""
+    """Whether the value is an output of the main graph. Then no other value shares its buffer."""
 
     def __str__(self) -> str:
         """Return the clause for a report."""
@@ -47,7 +47,7 @@ class Claim:
 
     @property
     def is_certain(self) -> bool:
-        """Whether the result surely has another rank or another number."""
+        """Whether the value certainly has another rank or another constant size than the inferred one."""
         right = self.shape.json
         if right is None or len(right) != len(self.inferred):
             return right is not None
@@ -56,7 +56,7 @@ class Claim:
 
     @property
     def shares(self) -> bool:
-        """Whether all sizes are inferred: onnxruntime shares no buffer of an unknown size."""
+        """Whether onnx infers all sizes. onnxruntime shares no buffer of an unknown size."""
         return None not in self.inferred
 
 
@@ -65,20 +65,29 @@ class LoadInference:
     """The shapes of a model that onnx infers wrongly at load."""
 
     wrong: Mapping[Graph, Mapping[str, Claim]]
-    """By graph and name. The claims of functions are in every graph: onnxruntime puts their nodes in place of calls."""
+    """Wrong shapes by graph and value name.
+
+    Wrong shapes in a function are listed for every graph, because onnxruntime inlines the function at its calls.
+    """
     hidden: Mapping[Graph, Mapping[str, Claim]]
-    """The shapes that are inferred wrongly once the sizes and small constants that the rules know are in the file."""
+    """Shapes that onnx infers wrongly only after more sizes are written into the file.
+
+    These are the sizes and small constants that graphfix's rules compute.
+    """
     above: Names
-    """The values from which hidden claims are computed."""
+    """The values from which values with hidden wrong shapes are computed."""
     inside: Mapping[tuple[Graph, int], list[Graph]]
-    """The bodies by the graph and the place of their node."""
+    """The bodies of each node, by its graph and index."""
     failure: str = ""
-    """Why onnx's inference does not end in the usual way: it is not known then which shapes are wrong."""
+    """The reason why onnx's inference failed, or empty. After a failure the wrong shapes are unknown."""
     crowded: dict[Graph, Claim] = field(default_factory=dict)
-    """A wrong shape that values of other shapes have, for the graphs with such values: they may share a buffer."""
+    """For each graph in which another value has the same sizes as a wrong shape: the wrong shape.
+
+    The two values may share a buffer.
+    """
 
     def __post_init__(self) -> None:
-        """Look for values of other shapes that have a wrong shape's sizes."""
+        """Find the graphs in which a value of another real shape has the same inferred shape as a wrong one."""
         for graph, claims in self.wrong.items():
             beside = _planned_shapes(graph, claims)
             for claim in sorted(claims.values(), key=lambda claim: claim.is_certain):
@@ -87,7 +96,7 @@ class LoadInference:
 
     @property
     def danger(self) -> str | None:
-        """Why the file as it is may fail when it runs; None where no wrong shape can count."""
+        """The reason why onnxruntime may fail on the unchanged file; None if no wrong shape can matter."""
         for (graph, index), bodies in self.inside.items():
             op = graph.nodes[index].op
             for body in bodies if op in ALLOCATING else ():
@@ -100,7 +109,7 @@ class LoadInference:
 
 
 def _planned_shapes(graph: Graph, claims: Mapping[str, Claim]) -> Mapping[Told, list[object]]:
-    """Return, by the shape that is inferred, the right shapes of the values that take part in sharing buffers."""
+    """Return the real shapes of the values that may share buffers, by the shape that is inferred for them."""
     found: dict[Told, list[object]] = {}
     for node in graph.nodes:
         for value in node.results:
@@ -114,7 +123,7 @@ def _planned_shapes(graph: Graph, claims: Mapping[str, Claim]) -> Mapping[Told, 
 
 
 def examine(proto: ModelProto, views: Views, suspects: Sequence[Node]) -> LoadInference:
-    """Return the shapes that are inferred wrongly of `suspects`, the nodes that `suspects` lists, and behind them."""
+    """Return the wrong inferred shapes of a model, for results of `suspects` and values computed from them."""
     sources = {value for node in suspects for value in node.results if value is not None}
     inside = views.bodies
     flows = list(_flows(views))
@@ -131,7 +140,7 @@ def examine(proto: ModelProto, views: Views, suspects: Sequence[Node]) -> LoadIn
     except InferenceError as error:
         return LoadInference({}, {}, frozenset(), inside, failure=str(error))
     if any(node.domain for graph in views.graphs for node in graph.nodes) or any(it.graph.outer for it in sources):
-        # onnxruntime infers more than onnx: it knows other operators, and reads constants around a body
+        # onnxruntime infers more than onnx, because it supports other operators and reads constants around a body.
         wrong, hidden = _merged(hidden, wrong), {}
     hidden = {graph: {name: it for name, it in claims.items() if it != wrong.get(graph, {}).get(name)}
               for graph, claims in hidden.items()}  # fmt: skip
@@ -144,12 +153,12 @@ Claims: TypeAlias = dict[Graph, dict[str, Claim]]
 
 
 def _merged(one: Claims, other: Claims) -> Claims:
-    """Return the claims of both; of a value that both have, the claim of `other`."""
+    """Return the claims of both. If both have a claim for a value, the claim of `other` is used."""
     return {graph: one.get(graph, {}) | other.get(graph, {}) for graph in (*one, *other)}
 
 
 def _everywhere(claims: Claims, views: Views) -> Claims:
-    """Return the claims, those of functions for every graph."""
+    """Return the claims by graph, in which the claims of functions are added to every graph."""
     inlined: dict[str, Claim] = {}
     for graph in claims:
         if graph.path.startswith(FUNCTION):
@@ -162,11 +171,11 @@ def _names(values: Iterable[Value]) -> Names:
 
 
 Flow: TypeAlias = tuple[Collection[Value | None], Collection[Value | None]]
-"""Values, and those that are computed from them."""
+"""A pair of values: sources, and values that are computed from them."""
 
 
 def _flows(views: Views) -> Iterator[Flow]:
-    """Yield what is computed from what, through bodies and functions too."""
+    """Yield pairs (sources, values computed from them) for each node, and through bodies and functions."""
     functions = {graph.path: graph for graph in views.graphs if graph.path.startswith(FUNCTION)}
     for graph in views.graphs:
         for node in graph.nodes:
@@ -175,11 +184,11 @@ def _flows(views: Views) -> Iterator[Flow]:
             for body in (*views.bodies.get((graph, node.index), ()), *([called] if called is not None else ())):
                 yield node.operands, body.inputs
                 yield body.outputs, node.results
-                yield body.outputs, body.inputs  # the next trip
+                yield body.outputs, body.inputs  # The next trip reads the results of the trip before it.
 
 
 def _closure(values: Collection[Value], flows: Collection[Flow]) -> set[Value]:
-    """Return the values, and all that flow from them."""
+    """Return the values, and all values that are computed from them directly or indirectly."""
     found, size = set(values), -1
     while len(found) > size:
         size = len(found)
@@ -190,7 +199,7 @@ def _closure(values: Collection[Value], flows: Collection[Flow]) -> set[Value]:
 
 
 def _claims(inferred_shapes: ToldShapes, reached: Sequence[Value]) -> Claims:
-    """Return the inferred shapes of suspect values that contradict the rules, or that no rule confirms."""
+    """Return the inferred shapes of the values `reached` that contradict the rules, or that no rule confirms."""
     found: Claims = {}
     for value in reached:
         every = inferred_shapes.get((value.graph.path, value.name), ())
@@ -202,7 +211,10 @@ def _claims(inferred_shapes: ToldShapes, reached: Sequence[Value]) -> Claims:
 
 
 def _differs(inferred: Told, shape: Shape) -> bool:
-    """Return whether an inferred shape has a rank, a number or a symbol that the right one does not have."""
+    """Return whether an inferred shape has a rank, a number or a symbol that the real shape does not have.
+
+    An inferred symbol does not contradict a real number.
+    """
     dims = shape.json
     if dims is None:
         return any(size is not None for size in inferred)

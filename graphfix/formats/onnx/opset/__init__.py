@@ -1,1 +1,1 @@
-"""Convert an ONNX model to another operator set."""
+"""Convert an ONNX model to another opset."""

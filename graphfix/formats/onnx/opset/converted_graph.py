@@ -1,4 +1,4 @@
-"""The graph that an opset conversion works on: a node is converted where it stands, others are added beside it."""
+"""The graph on which an opset conversion works: a node is changed in place, and other nodes are added beside it."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ TensorReader: TypeAlias = Callable[[TensorProto], NDArray[Any] | None]
 
 @dataclass(slots=True)
 class ConvertedGraph:
-    """One graph while its nodes are converted: what is known of its values, and what is added to it."""
+    """One graph while its nodes are converted, with the inferred facts of its values and the nodes to be added."""
 
     holder: Holder
     scope: GraphScope | None
-    """None where nothing is known of its values."""
+    """The inferred facts of its values; None if there are no facts."""
     ir_version: int
     version: int
-    """The opset that its nodes are converted from."""
+    """The opset from which its nodes are converted."""
     fresh: Callable[[str], str]
     dropped: set[str]
-    """The values that lost a reader; shared by all graphs of the model."""
+    """The names of values that lost a reader. All graphs of the model share this set."""
     read_tensor: TensorReader
     """Returns the elements of a tensor, also if they lie in another file; None if they can't be read."""
     at: int = 0
-    """The place of the node that is converted."""
+    """The index of the node that is being converted."""
     before: dict[int, list[NodeProto]] = field(default_factory=dict)
-    """By place: the nodes to be added before the one there."""
+    """For each node's index, the nodes to be added before it."""
     after: dict[int, list[NodeProto]] = field(default_factory=dict)
     constants: dict[tuple[str, bytes, tuple[int, ...]], str] = field(default_factory=dict)
 
     def dims(self, name: str) -> tuple[int | None, ...] | None:
-        """Return the sizes of a value as far as they are numbers; None where its rank is not known."""
+        """Return the sizes of a value, with None for a size that is not a number; None if its rank is unknown."""
         axes = self.scope.shape(name).axes if self.scope is not None else None
         return None if axes is None else tuple(size if isinstance(size, int) else None for size in axes)
 
     def dtype(self, name: str) -> int:
-        """Return the element type of a value, 0 where it is not known."""
+        """Return the element type of a value, by its number in ONNX files; 0 if it is unknown."""
         return self.scope.dtype(name) if self.scope is not None else 0
 
     def elements(self, name: str) -> Sequence[float] | None:
-        """Return the elements of a constant of this graph, None for anything else."""
+        """Return the elements of a constant of this graph as floats; None for any other value."""
         holder = self.holder
         tensors = [constant_tensor(node) for node in holder.node if name in node.output]
         if isinstance(holder, GraphProto) and all(value.name != name for value in holder.input):
@@ -60,7 +60,7 @@ class ConvertedGraph:
         return next((list(map(float, array.reshape(-1))) for array in arrays if array is not None), None)
 
     def constant(self, stem: str, array: NDArray[np.generic]) -> str:
-        """Add a constant, made once in this graph; return its name."""
+        """Add a constant and return its name. An equal constant is made once in this graph."""
         key = (array.dtype.name, array.tobytes(), array.shape)
         if key not in self.constants:
             tensor = onnx.numpy_helper.from_array(array, self.fresh(stem))
@@ -73,15 +73,15 @@ class ConvertedGraph:
         return self.constants[key]
 
     def drop(self, name: str) -> None:
-        """Note that a value has a reader less."""
+        """Record that a value lost a reader."""
         self.dropped.add(name)
 
     def add(self, node: NodeProto, *, behind: bool = False) -> None:
-        """Add a node before the one that is converted, or behind it."""
+        """Add a node before the node that is being converted, or behind it if `behind` is True."""
         (self.after if behind else self.before).setdefault(self.at, []).append(node)
 
     def place(self) -> None:
-        """Put what was added where it belongs."""
+        """Put the added nodes at their places in the graph."""
         nodes = self.holder.node
         keys = [3 * at + 1 for at in range(len(nodes))]
         for groups, shift in ((self.before, 0), (self.after, 2)):

@@ -1,4 +1,4 @@
-"""How the operators of opset 7 to 16 are converted to opset 17. Source: the ONNX changelog, operator by operator."""
+"""Convert nodes of opset 7 to 16 to opset 17. Source: the ONNX changelog, operator by operator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphfix.graph.edits import Refused
 from graphfix.results.onnx_messages import AttributeProto, NodeProto, TensorProto
 
 Conversion: TypeAlias = Callable[[NodeProto, ConvertedGraph], None]
-"""Converts a node to opset 17, in place. Raises Refused with the reason why it can't."""
+"""A function that converts a node to opset 17, in place. It raises Refused with the reason if it can't."""
 
 KEPT = frozenset(
     "Abs Add ArgMax ArgMin AveragePool Cast Ceil Compress Concat Constant Conv ConvTranspose CumSum DepthToSpace "
@@ -24,13 +24,19 @@ KEPT = frozenset(
     "Reshape ScatterElements ScatterND Shape Sigmoid Sign Size SpaceToDepth Sqrt Sub Sum Tanh Tile Transpose "
     "Where".split()
 )
-"""From opset 7 to 17 these only allow more: element types, negative axes, attributes whose default is what was."""
+"""Operators whose newer versions, from opset 7 to 17, only allow more, so their nodes are not changed.
+
+The newer versions allow more element types, negative axes, or new attributes whose default is the old behaviour.
+"""
 AXES_SINCE = 13
 FLOAT_LIMIT = float(np.finfo(np.float32).max)
 
 
 def _take(node: NodeProto, name: str) -> AttributeProto | None:
-    """Remove an attribute from a node and return it. Raises Refused for one that a function's call decides."""
+    """Remove an attribute from a node and return it; None if the node does not have it.
+
+    Raises Refused if the attribute is a reference, because each call of the function decides its value.
+    """
     for attribute in node.attribute:
         if attribute.name == name:
             if attribute.ref_attr_name:
@@ -47,14 +53,14 @@ def _integers(graph: ConvertedGraph, stem: str, values: Sequence[int]) -> str:
 
 
 def _put(node: NodeProto, at: int, name: str) -> None:
-    """Set the name of operand `at`; what is absent before it is empty."""
+    """Set the name of operand `at`. Absent operands before it become empty names."""
     while len(node.input) <= at:
         node.input.append("")
     node.input[at] = name
 
 
 def _before(version: int, convert: Conversion) -> Conversion:
-    """Return a conversion of nodes of the opsets below this version; nodes of newer opsets stay as they are."""
+    """Return a conversion that changes only nodes of opsets below `version`."""
 
     def converted(node: NodeProto, graph: ConvertedGraph) -> None:
         if graph.version < version:
@@ -64,7 +70,7 @@ def _before(version: int, convert: Conversion) -> Conversion:
 
 
 def _as_operand(name: str) -> Conversion:
-    """An attribute of integers becomes operand 1: the axes of Squeeze, the sizes of Split."""
+    """Return a conversion that moves an attribute of integers to operand 1: the axes of Squeeze, the sizes of Split."""
 
     def convert(node: NodeProto, graph: ConvertedGraph) -> None:
         taken = _take(node, name)
@@ -75,6 +81,7 @@ def _as_operand(name: str) -> Conversion:
 
 
 def _slice(node: NodeProto, graph: ConvertedGraph) -> None:
+    """Convert the starts, ends and axes of a Slice from attributes to operands."""
     for at, name in enumerate(("starts", "ends", "axes"), 1):
         taken = _take(node, name)
         if taken is not None:
@@ -88,24 +95,32 @@ def _top_k(node: NodeProto, graph: ConvertedGraph) -> None:
 
 
 def _float(graph: ConvertedGraph, stem: str, value: float, like: str) -> str:
-    """A scalar of the element type of the value `like`."""
+    """Add a scalar constant of the element type of the value `like`, and return its name.
+
+    Raises Refused if the element type is unknown or not a float type.
+    """
     code = graph.dtype(like)
     if code not in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16):
         raise Refused(f"the element type of '{like}' is not known")
-    with np.errstate(over="ignore"):  # beyond what float16 holds: no bound
+    with np.errstate(over="ignore"):  # A number beyond the range of float16 becomes infinity, which is no bound.
         return graph.constant(stem, np.asarray(value, onnx.helper.tensor_dtype_to_np_dtype(code)))
 
 
 def _pad(node: NodeProto, graph: ConvertedGraph) -> None:
+    """Convert the pads and the value of a Pad from attributes to operands."""
     pads, value = _take(node, "pads"), _take(node, "value")
     if pads is not None:
         _put(node, 1, _integers(graph, "pads", list(pads.ints)))
-    if value is not None and (value.f or np.signbit(value.f)):  # without the operand it pads with 0.0
+    if value is not None and (value.f or np.signbit(value.f)):  # Without this operand, Pad uses 0.0.
         _put(node, 2, _float(graph, "pad_value", value.f, node.input[0]))
 
 
 def _clip(node: NodeProto, graph: ConvertedGraph) -> None:
-    """Without a bound it is the largest finite number in both, and float32's in the old one, whatever the type."""
+    """Convert the bounds of a Clip from attributes to operands.
+
+    In old opsets an absent bound is float32's largest finite number, for every element type. From opset 11 on it is the
+    type's own largest finite number. So an absent bound is written out unless the type is float32.
+    """
     for at, name, default in ((1, "min", -FLOAT_LIMIT), (2, "max", FLOAT_LIMIT)):
         taken = _take(node, name)
         if taken is not None or graph.dtype(node.input[0]) != TensorProto.FLOAT:
@@ -113,7 +128,7 @@ def _clip(node: NodeProto, graph: ConvertedGraph) -> None:
 
 
 def _dropout(node: NodeProto, graph: ConvertedGraph) -> None:
-    """It does nothing when a model runs."""
+    """Convert a Dropout, which only copies its operand when a model runs. Raises Refused if its mask is read."""
     if any(node.output[1:]):
         raise Refused("its mask is read, which is of another type there")
     del node.output[1:]
@@ -123,6 +138,10 @@ def _dropout(node: NodeProto, graph: ConvertedGraph) -> None:
 
 
 def _batch_normalization(node: NodeProto, graph: ConvertedGraph) -> None:
+    """Remove the attribute `spatial` and the results of the training mode from a BatchNormalization.
+
+    Raises Refused if it has statistics for each element (`spatial=0`), or if a result of the training mode is used.
+    """
     spatial = _take(node, "spatial") if graph.version < 9 else None  # noqa: PLR2004 -- where the attribute ends
     if spatial is not None and not spatial.i:
         raise Refused("its statistics are not of whole channels (spatial=0)")
@@ -133,7 +152,10 @@ def _batch_normalization(node: NodeProto, graph: ConvertedGraph) -> None:
 
 
 def _softmax(node: NodeProto, graph: ConvertedGraph) -> None:
-    """Before opset 13 it is taken over all axes from `axis` on, at once."""
+    """Convert a Softmax, which before opset 13 is computed over all axes from `axis` to the last, at once.
+
+    If `axis` is not the last axis, the operand is flattened before the node and the result is reshaped behind it.
+    """
     taken = _take(node, "axis")
     dims = graph.dims(node.input[0])
     if dims is None:
@@ -152,7 +174,7 @@ def _softmax(node: NodeProto, graph: ConvertedGraph) -> None:
 
 
 def _upsample(node: NodeProto, graph: ConvertedGraph) -> None:
-    """A Resize by scales of at least 1."""
+    """Convert an Upsample to a Resize with the same scales, which are at least 1."""
     taken = _take(node, "scales") if graph.version < 9 else None  # noqa: PLR2004 -- where the attribute ends
     scales = graph.constant("scales", np.asarray(taken.floats, np.float32)) if taken is not None else node.input[1]
     node.op_type = "Resize"
@@ -161,7 +183,12 @@ def _upsample(node: NodeProto, graph: ConvertedGraph) -> None:
 
 
 def _resize(node: NodeProto, graph: ConvertedGraph) -> None:
-    """At opset 10 coordinates are scaled and cut; from 13 on what is not given is absent, not empty."""
+    """Convert a Resize of opset 10, 11 or 12.
+
+    In opset 10 coordinates are asymmetric and rounded down. From opset 13 on, an operand that is not used is absent,
+    but before it is an empty tensor. Raises Refused for an opset 10 Resize that may shrink by nearest elements, because
+    opset 10 does not define their selection.
+    """
     if graph.version < 11:  # noqa: PLR2004 -- where coordinates are declared
         scales = graph.elements(node.input[1])
         mode = next((attribute.s for attribute in node.attribute if attribute.name == "mode"), b"nearest")
@@ -179,6 +206,7 @@ def _resize(node: NodeProto, graph: ConvertedGraph) -> None:
 
 
 def _coordinates(node: NodeProto) -> None:
+    """Add the attributes by which a Resize computes coordinates as in opset 10."""
     for key, value in (("coordinate_transformation_mode", "asymmetric"), ("nearest_mode", "floor")):
         node.attribute.append(onnx.helper.make_attribute(key, value))
 

@@ -1,8 +1,10 @@
-"""A model converted to a newer opset, node by node where it stands: all of it, or nothing.
+"""Convert a model to a newer opset, node by node in place.
+
+If one node can't be converted, the whole model is refused.
 
 onnx's own version converter is not used. Measured (onnx 1.23): it drops local functions, `metadata_props` of nodes and
-graphs and quantization annotations, and converts a Resize of opset 10 to 11 without its coordinates, so that the result
-follows other ones.
+graphs, and quantization annotations. It also converts a Resize of opset 10 to 11 without its coordinates, so the result
+is computed at other coordinates.
 """
 
 from __future__ import annotations
@@ -24,10 +26,11 @@ from graphfix.results.records import dataclass
 def convert(
     proto: ModelProto, facts: Facts, target: int, fresh: Callable[[str], str], read_tensor: TensorReader
 ) -> set[str]:
-    """Convert a copy of the model to opset `target`; return the names of the values that lost a reader.
+    """Convert a copy of the model to opset `target`, in place. Return the names of the values that lost a reader.
 
     `read_tensor` returns the elements of a tensor, also if they lie in another file.
-    Raises Refused, with the node and why; the copy is then spoilt.
+
+    Raises Refused with the node and the reason if a node can't be converted. The copy must then be discarded.
     """
     dropped: set[str] = set()
     version = to_8.standard_version(proto.opset_import)
@@ -47,6 +50,7 @@ def convert(
 
 
 def _from_legacy(proto: ModelProto, target: int) -> None:
+    """Convert a model of opset 1-6 to opset 8. Raises Refused if it can't be converted or has a legacy broadcast."""
     why = to_8.blocker(proto) or to_8.legacy(proto)
     if why is not None:
         raise Refused(f"{why}, and so it can't be stated at opset {target}")
@@ -55,6 +59,8 @@ def _from_legacy(proto: ModelProto, target: int) -> None:
 
 @dataclass(slots=True)
 class _Converter:
+    """Converts the nodes of the main graph, or of a function, from opset `version` to opset `target`."""
+
     proto: ModelProto
     version: int
     target: int
@@ -63,7 +69,7 @@ class _Converter:
     read_tensor: TensorReader
 
     def nodes(self, holder: Holder, scope: GraphScope | None) -> None:
-        """Convert the nodes of a graph; `scope` is None where nothing is known of its values."""
+        """Convert the nodes of a graph and of its bodies. `scope` is None if nothing was inferred of its values."""
         if scope is not None:
             for body, child in bodies_of(holder.node, scope):
                 self.nodes(body, child)
@@ -77,6 +83,7 @@ class _Converter:
         graph.place()
 
     def _node(self, node: NodeProto, graph: ConvertedGraph) -> None:
+        """Convert one node in place. Raises Refused, with the node, if the node can't be converted."""
         old, new = (_since(node.op_type, version) for version in (self.version, self.target))
         if old is None:
             raise Refused(f"{node.op_type} '{node.name}' is no operator of opset {self.version}")
@@ -92,5 +99,6 @@ class _Converter:
 
 
 def _since(op: str, version: int) -> int | None:
+    """Return the opset in which the operator's definition of opset `version` was introduced; None if there is none."""
     operator_schema = schema(op, "", version)
     return None if operator_schema is None else operator_schema.since

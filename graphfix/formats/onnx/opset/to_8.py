@@ -1,8 +1,8 @@
-"""A model of opset 1-6 converted to opset 8: only if every operator in it has a known meaning there.
+"""Convert a model of opset 1-6 to opset 8, if every operator in it has a known meaning there.
 
-From opset 7 on broadcasting follows numpy; `broadcast` and `axis` are gone, and so are some other attributes. What a
-node leaves to a default that is another at opset 8 is written down. onnx's version converter mis-converts several of
-these (PRelu's slope silently). Source: the ONNX changelog, operator by operator.
+From opset 7 on broadcasting follows numpy. The attributes `broadcast` and `axis` no longer exist, and neither do some
+others. If a default value is different at opset 8, the old default is written out. onnx's version converter converts
+several of these operators wrongly (PRelu's slope without an error). Source: the ONNX changelog, operator by operator.
 """
 
 from __future__ import annotations
@@ -17,20 +17,26 @@ from graphfix.results.onnx_messages import AttributeProto, ModelProto, NodeProto
 
 TARGET = 8
 NUMPY_SINCE = 7
-"""From this opset on broadcasting follows numpy."""
+"""The opset since which broadcasting follows numpy."""
 REWRITTEN = frozenset("Add Sub Mul Div Pow And Or Xor Equal Greater Less Gemm PRelu".split())
-"""Their `broadcast` and `axis` are gone: the rewrite lifts the operand to where they align it."""
+"""Operators whose attributes `broadcast` and `axis` were removed. A rewrite lifts the operand to the same alignment."""
 SAME = frozenset(["Max", "Min", "Sum", "Mean", "AveragePool", "MaxPool"])
-"""New versions up to 8 only allow more: equal shapes, padding left out of the mean, no `storage_order`."""
+"""Operators whose versions up to opset 8 only allow more than the older ones.
+
+Before, shapes had to be equal, and `count_include_pad` and `storage_order` did not exist.
+"""
 TESTED = frozenset(["BatchNormalization", "Dropout"])
-"""They train unless `is_test` says otherwise; from opset 7 on only more than one result says that they do."""
+"""Operators that train unless `is_test` is 1. From opset 7 on they train only if they have more than one result."""
 RECURRENT = frozenset(("LSTM", "GRU", "RNN"))
-"""Only `output_sequence` went; the products by R, which is square, were written down without their transposition."""
+"""Operators of which only `output_sequence` was removed.
+
+The text of their definition first omitted the transposition of R, a square matrix, in the products.
+"""
 MEMORY_HINT = "consumed_inputs"
 
 
 def blocker(proto: ModelProto) -> str | None:
-    """Why the model can't be converted to opset 8, None when it can."""
+    """Return why the model can't be converted to opset 8, or None if it can."""
     if proto.functions:
         return "the model has local functions, which no opset below 7 knows"
     version = standard_version(proto.opset_import)
@@ -41,25 +47,25 @@ def blocker(proto: ModelProto) -> str | None:
 
 
 def legacy(proto: ModelProto) -> str | None:
-    """Which operator still has a legacy broadcast, None where there is none."""
+    """Return a clause about the first node whose operator had a legacy broadcast; None if there is no such node."""
     node = next((node for node in _nodes(proto) if node.op_type in REWRITTEN), None)
     return f"{node.op_type} '{node.name}' has a broadcast of opset 1 to 6" if node is not None else None
 
 
 def standard_version(imports: Iterable[OperatorSetIdProto], default: int = 1) -> int:
-    """Return the imported version of the standard operators."""
+    """Return the imported version of the standard operators, or `default` if they are not imported."""
     return next((entry.version for entry in imports if is_standard(entry.domain)), default)
 
 
 def set_standard_version(imports: Iterable[OperatorSetIdProto], version: int) -> None:
-    """Import another version of the standard operators."""
+    """Change the imported version of the standard operators."""
     for entry in imports:
         if is_standard(entry.domain):
             entry.version = version
 
 
 def _nodes(proto: ModelProto) -> Iterator[NodeProto]:
-    """The nodes of the standard operators, those of bodies too."""
+    """Yield the nodes of standard operators, also those in bodies."""
     pending = [proto.graph]
     while pending:
         graph = pending.pop()
@@ -68,7 +74,10 @@ def _nodes(proto: ModelProto) -> Iterator[NodeProto]:
 
 
 def _changed(node: NodeProto, version: int) -> str | None:
-    """What of this operator has no known meaning at opset 8."""
+    """Return why a node has no known meaning at opset 8, or None if it has one.
+
+    The reason is the end of a sentence that begins with the node.
+    """
     attributes = {attribute.name: attribute for attribute in node.attribute}
     if node.op_type in TESTED:
         return _training(attributes)
@@ -82,11 +91,13 @@ def _changed(node: NodeProto, version: int) -> str | None:
     if old.since != new.since and not _only_memory_hints(old, new):
         return f"changed between opset {old.since} and {new.since}"
     left = [name for name, was in defaults(node.op_type, version).items() if was is None and name not in attributes]
-    # Clip's bounds: its text says the numbers of its own type, its schema at first none, and then those of float32
+    # Clip's bounds: in its text the default is the type's largest number. Its schema first had no default, later
+    # float32's.
     return f"leaves `{left[0]}` to a default that opset {old.since} does not state" if left else None
 
 
 def _training(attributes: Mapping[str, AttributeProto]) -> str | None:
+    """Return why a BatchNormalization or Dropout can't be converted, or None if it can."""
     if "is_test" not in attributes or not attributes["is_test"].i:
         return "may be in training mode (it does not say `is_test`)"
     if "spatial" in attributes and not attributes["spatial"].i:
@@ -95,7 +106,7 @@ def _training(attributes: Mapping[str, AttributeProto]) -> str | None:
 
 
 def _only_memory_hints(old: Schema, new: Schema) -> bool:
-    """Whether nothing but `consumed_inputs` (a memory hint of opset 1) and defaults changed."""
+    """Return whether only `consumed_inputs` (a memory hint of opset 1) and defaults differ between two versions."""
     return (
         set(old.attributes) - {MEMORY_HINT} == set(new.attributes) - {MEMORY_HINT}
         and len(old.inputs) == len(new.inputs)
@@ -105,8 +116,14 @@ def _only_memory_hints(old: Schema, new: Schema) -> bool:
 
 @cache
 def defaults(op: str, version: int) -> Mapping[str, AttributeProto | None]:
-    """The attributes whose default is another at opset 8: what it was, None where there was none. Selu's, Clip's."""
-    if op in SAME | RECURRENT | REWRITTEN | TESTED:  # what changed there is said above; GRU misspells `forward`
+    """Return the old default of each attribute whose default is different at opset 8.
+
+    It is None if the attribute had no default.
+
+    Selu and Clip have attributes of this kind. `version` is the opset of the model.
+    """
+    # The changes of these operators are handled elsewhere in this module. GRU's schema misspells `forward`.
+    if op in SAME | RECURRENT | REWRITTEN | TESTED:
         return {}
     old, new = (schema(op, "", number) for number in (version, TARGET))
     if old is None or new is None:
@@ -117,7 +134,10 @@ def defaults(op: str, version: int) -> Mapping[str, AttributeProto | None]:
 
 
 def convert(proto: ModelProto) -> None:
-    """Drop what is gone, write down what was a default, raise the opset; legacy broadcasts are lifted already."""
+    """Convert the model to opset 8, in place: remove old attributes, write out old defaults, and change the opset.
+
+    Legacy broadcasts must already be lifted.
+    """
     version = standard_version(proto.opset_import)
     for node in _nodes(proto):
         gone = {MEMORY_HINT, "is_test"} if node.op_type in TESTED else {MEMORY_HINT}

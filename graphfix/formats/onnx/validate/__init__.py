@@ -1,4 +1,4 @@
-"""Whether an ONNX model keeps the rules of the format that every later step relies on."""
+"""Check that an ONNX model follows the rules of the format on which every later step relies."""
 
 from graphfix.formats.onnx.validate.graphs import check
 

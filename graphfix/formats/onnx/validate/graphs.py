@@ -1,8 +1,8 @@
-"""The check of a whole model, made once: names, order, arities, element types, sizes of payloads.
+"""Check a whole model once, when it is loaded: names, order, arities, element types, sizes of payloads.
 
 Every later step relies on these rules of the ONNX specification (docs/IR.md and the operators' schemas), which a
-damaged file breaks. What onnxruntime takes although onnx's checker does not (operators without a schema, attributes
-that a schema does not list) passes.
+damaged file breaks. A model passes if onnxruntime accepts it although onnx's checker does not (operators without a
+schema, attributes that a schema does not list).
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ from graphfix.results.onnx_messages import (
 from graphfix.results.records import dataclass
 
 IMPORTED_BY_ITSELF: Final = frozenset({"com.microsoft", "com.microsoft.nchwc"})
-"""Domains of which there is one version."""
+"""Domains with one version, which onnxruntime imports even if the model does not."""
 CALL_DEPTH: Final = 100
-"""Functions that call functions deeper than this are followed by no runtime either."""
+"""The largest depth at which functions may call functions. Runtimes do not follow deeper calls either."""
 
 
 def check(container: Container) -> Steps:
-    """Raise GraphfixError, with the file, the place and what is wrong there, for a model that breaks these rules.
+    """Raise GraphfixError, with the file, the place and the fault, for a model that breaks the rules of the format.
 
-    Returns the nodes of the main graph as they were read for it.
+    Return the nodes of the main graph, which were read for the check.
     """
     name = container.source.name
     try:
@@ -70,12 +70,13 @@ def check(container: Container) -> Steps:
 
 
 def _model(container: Container) -> Steps:
+    """Check all graphs and functions of a model, and return the nodes of the main graph."""
     proto = container.proto
     if proto.ir_version < 1:
         raise MalformedModelError(f"its IR version is {proto.ir_version}")
     functions = frozenset((standard(function.domain), function.name) for function in proto.functions)
     validator = _Validator(container, functions)
-    versions = _versions(proto.opset_import) or {"": 1}  # an IR version of before imports
+    versions = _versions(proto.opset_import) or {"": 1}  # Before IR version 3 a model does not import operator sets.
     nodes = validator.graph(proto.graph, "main", versions, ())
     for function in proto.functions:
         validator.function(function)
@@ -84,7 +85,11 @@ def _model(container: Container) -> Steps:
 
 
 def _versions(imports: Iterable[OperatorSetIdProto]) -> dict[str, int]:
-    """Return the version of each operator set by its domain, "" for the standard one."""
+    """Return the version of each operator set by its domain, which is "" for the standard operators.
+
+    Raises UnknownVersionError if a version is newer than the table of schemas, and MalformedModelError if it is below
+    1.
+    """
     versions = {standard(text(entry.domain, "an opset_import")): entry.version for entry in imports}
     version = versions.get("", 1)
     if version > newest():
@@ -96,11 +101,18 @@ def _versions(imports: Iterable[OperatorSetIdProto]) -> dict[str, int]:
 
 @dataclass(slots=True)
 class _Validator:
+    """The checks of the graphs and functions of one model."""
+
     container: Container
     functions: frozenset[tuple[str, str]]
-    """The model's functions, which hide operators of the same name."""
+    """The domain and name of each function of the model. A function hides an operator of the same name."""
 
     def graph(self, graph: GraphProto, path: str, versions: Mapping[str, int], outer: Sequence[set[str]]) -> Steps:
+        """Check one graph and the bodies inside it, and return its nodes.
+
+        `path` is the graph's place in errors. `versions` are the imported operator sets. `outer` contains the names
+        that the graphs around it define, one set for each graph.
+        """
         own: set[str] = set()
         _define(own, (value.name for value in graph.input), path)
         constants: set[str] = set()
@@ -126,9 +138,9 @@ class _Validator:
     def _in_order(
         self, graph: GraphProto, path: str, versions: Mapping[str, int], own: set[str], outer: Sequence[set[str]]
     ) -> tuple[Steps, set[str]]:
-        """Check the nodes, those of the main graph sorted if they are not; return them and the names that exist then.
+        """Check the nodes of a graph; return them and the names that exist behind the last node.
 
-        onnxruntime sorts the main graph alone.
+        If the nodes of the main graph are not sorted, they are sorted first. onnxruntime sorts only the main graph.
         """
         nodes, names = steps(graph.node), set(own)
         try:
@@ -142,6 +154,7 @@ class _Validator:
         return nodes, names
 
     def function(self, function: FunctionProto) -> None:
+        """Check a function of the model."""
         path = f"function {shown(function.name)}"
         text(function.domain, path)
         own: set[str] = set()
@@ -157,7 +170,10 @@ class _Validator:
         own: set[str],
         outer: Sequence[set[str]],
     ) -> None:
-        """Check that each node reads what stands before it, and makes what no other makes."""
+        """Check that each node reads only values that exist before it, and computes only values with new names.
+
+        The numbers of operands and results, and the attributes, are also checked.
+        """
         signatures: dict[Operator, Signature] = {}
         messages, is_known, is_new, define = nodes.messages, own.issuperset, own.isdisjoint, own.update
         for index, (operator, _, inputs, outputs, bare) in enumerate(nodes.rows()):
@@ -191,6 +207,10 @@ class _Validator:
         signature: Signature,
         scopes: Sequence[set[str]],
     ) -> None:
+        """Check the attributes of a node and the bodies in them. Raises MalformedModelError.
+
+        `scopes` contains the names that the bodies may read, one set for each graph around them.
+        """
         names = [attribute.name for attribute in node.attribute]
         if len(set(names)) < len(names) or not signature.required.issubset(names) or bytes in map(type, names):
             _refuse_attributes(names, signature, place(node, index, path))
@@ -204,6 +224,7 @@ class _Validator:
                 self.graph(body, f"{path}/{short(node.name or node.op_type)}.{short(attribute.name)}", versions, scopes)
 
     def _attribute_fault(self, attribute: AttributeProto, signature: Signature) -> str | None:
+        """Return the fault of an attribute or of a tensor in it, or None if there is none."""
         fault = attribute_fault(attribute, signature)
         tensors = [attribute.t] if attribute.type == AttributeProto.TENSOR and not attribute.ref_attr_name else []
         lone = [attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else []
@@ -217,6 +238,7 @@ class _Validator:
         return payload_fault(tensor, self.container.cut(tensor))
 
     def _sparse_fault(self, sparse: SparseTensorProto) -> str | None:
+        """Return the fault of a sparse tensor, or None if there is none."""
         fault = self._tensor_fault(sparse.values) or self._tensor_fault(sparse.indices)
         if fault is None and any(size < 0 for size in sparse.dims):
             return f"has the shape {list(sparse.dims)}"
@@ -227,7 +249,10 @@ class _Validator:
 
 
 def _refuse_attributes(names: Sequence[str], signature: Signature, at: str) -> NoReturn:
-    """Raise MalformedModelError for a node's attributes: no text, one twice, or one that is missing."""
+    """Raise MalformedModelError for the names of a node's attributes.
+
+    A name is not UTF-8, occurs twice, or a required attribute is missing.
+    """
     check_texts(names, at)
     if len(set(names)) < len(names):
         raise MalformedModelError(f"{at} has an attribute twice")
@@ -235,23 +260,26 @@ def _refuse_attributes(names: Sequence[str], signature: Signature, at: str) -> N
 
 
 def _define(own: set[str], names: Iterable[str], path: str) -> None:
+    """Add names to the names that exist in a graph. Raises MalformedModelError if a name exists already."""
     for name in names:
         if name and name in own:
             raise MalformedModelError(f"{path}: the name {shown(name)} is given twice")
         own.add(name)
-    own.add("")  # an operand that is left out
+    own.add("")  # The empty name is an operand that is left out.
 
 
 def _outputs(names: Iterable[str], own: set[str], outer: Sequence[set[str]], path: str) -> None:
+    """Raise MalformedModelError if an output has no name, or a name that does not exist in the graph or around it."""
     for name in names:
         if not name or not any(name in scope for scope in (own, *outer)):
             raise MalformedModelError(f"{path}: no node makes the output {shown(name)}")
 
 
 def _check_imported(node: NodeProto, index: int, path: str, versions: Mapping[str, int]) -> None:
-    """A node of the model names an operator set that it imports; of a function's runtimes see where it is called.
+    """Raise MalformedModelError if a node's operator set is not imported by the model.
 
-    onnxruntime imports its own by itself: its optimizer leaves models without that behind.
+    Nodes of functions are not checked, because runtimes check them at the call. onnxruntime's own domains need no
+    import, because its optimizer writes models without it.
     """
     if node.domain in IMPORTED_BY_ITSELF:
         return
@@ -260,20 +288,25 @@ def _check_imported(node: NodeProto, index: int, path: str, versions: Mapping[st
 
 
 def _check_results(node: NodeProto, index: int, path: str, own: set[str]) -> None:
+    """Raise MalformedModelError if a node computes a value whose name exists already."""
     for at, name in enumerate(node.output):
         if name and (name in own or name in node.output[:at]):
             raise MalformedModelError(f"{place(node, index, path)} makes {shown(name)}, a name that exists already")
 
 
 def _refuse_undefined(nodes: Sequence[NodeProto], index: int, path: str, visible: Sequence[set[str]]) -> None:
-    """Refuse a value that is not there when it is read: nobody makes it, a later node does, or there is a cycle."""
+    """Raise an error if a node reads a value that does not exist yet.
+
+    The error is UnsortedError if a later node computes the value, or if a node around the body may do so. It is
+    MalformedModelError if no node computes the value or if the nodes form a cycle.
+    """
     name = next((name for name in nodes[index].input if not any(name in scope for scope in visible)), None)
     if name is None:
         return
     at = f"{place(nodes[index], index, path)} reads {shown(name)}"
     makers = {made: maker for maker, node in enumerate(nodes) for made in node.output if made}
     if name not in makers:
-        # a later node of the graph around a body may
+        # A later node of the graph around a body may compute it.
         raise (UnsortedError if len(visible) > 1 else MalformedModelError)(f"{at}, which nothing makes")
     from graphlib import CycleError, TopologicalSorter
 
@@ -290,7 +323,7 @@ def _refuse_undefined(nodes: Sequence[NodeProto], index: int, path: str, visible
 
 
 def _check_recursion(functions: Sequence[FunctionProto]) -> None:
-    """Refuse functions that call themselves, directly or by others, or one another too deep."""
+    """Raise MalformedModelError if functions call each other in a cycle, or deeper than CALL_DEPTH."""
     if not functions:
         return
     from graphlib import CycleError, TopologicalSorter
@@ -311,6 +344,7 @@ def _check_recursion(functions: Sequence[FunctionProto]) -> None:
 
 
 def _called(nodes: Iterable[NodeProto]) -> Iterator[tuple[str, str]]:
+    """Yield domain and name of every operator that the nodes use, also in bodies."""
     for node in nodes:
         yield node.domain, node.op_type
         for attribute in node.attribute:
@@ -322,10 +356,10 @@ def _called(nodes: Iterable[NodeProto]) -> Iterator[tuple[str, str]]:
 
 
 def sort_nodes(graph: GraphProto) -> None:
-    """Move each node of the main graph in front of the first node that reads its results.
+    """Move each node of the main graph before the first node that reads its results.
 
-    Tools that convert models to float16 append nodes behind their readers. onnxruntime sorts such a graph itself,
-    and refuses bodies that are not sorted. Nodes of a cycle stay unsorted.
+    Tools that convert models to float16 append nodes behind their readers. onnxruntime sorts such a graph itself, but
+    refuses bodies that are not sorted. Nodes of a cycle stay unsorted.
     """
     nodes = graph.node
     makers = {name: at for at, node in enumerate(nodes) for name in node.output if name}
@@ -348,11 +382,12 @@ def sort_nodes(graph: GraphProto) -> None:
 
 
 def _makers(node: NodeProto, makers: dict[str, int]) -> Iterator[int]:
-    """Yield the positions of the nodes whose results a node, or a body of it, reads."""
+    """Yield the indices of the nodes whose results a node reads, itself or in a body."""
     return iter([makers[name] for name in _reads(node) if name in makers])
 
 
 def _reads(node: NodeProto) -> Iterator[str]:
+    """Yield the names that a node reads from outside, itself and in its bodies."""
     yield from node.input
     for _, _, body in subgraphs([node]):
         own = {value.name for value in body.input} | {tensor.name for tensor in body.initializer}

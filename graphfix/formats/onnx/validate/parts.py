@@ -1,4 +1,4 @@
-"""What one part of a model must be by itself: a node by its operator's schema, a declared type, a tensor's payload."""
+"""Check one part of a model alone: a node against its operator's schema, a declared type, or a tensor's payload."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ HELD: Final = {
     AttributeProto.GRAPH: "g",
     AttributeProto.SPARSE_TENSOR: "sparse_tensor",
 }
-"""Attribute type -> the message that it must hold. A number that is absent means 0 to many writers."""
+"""For each attribute type, the message field that must be present. An absent number means 0 to many writers."""
 ELEMENT_TYPES: Final = frozenset(TensorProto.DataType.values())
-"""The known ones, and 0 for one that is not declared."""
+"""The known element types, and 0 for a type that is not declared."""
 FIELDS: Final = {
     "FLOAT": "float_data", "COMPLEX64": "float_data", "DOUBLE": "double_data", "COMPLEX128": "double_data",
     "INT64": "int64_data", "UINT32": "uint64_data", "UINT64": "uint64_data", "STRING": "string_data",
 }  # fmt: skip
-"""The typed field of an element type; all others are in int32_data (onnx.proto, TensorProto)."""
+"""For each element type, its typed field. All other types use int32_data (onnx.proto, TensorProto)."""
 
 
 # --- nodes ---------------------------------------------------------------------------------------------------------
@@ -37,14 +37,14 @@ FIELDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a schema asks of a node."""
+    """The requirements of a schema for a node."""
 
     inputs: range
     outputs: range
     needed: tuple[int, ...] = ()
-    """The operands that may not be left out, where this program reads them."""
+    """The indices of operands that must not be left out, if graphfix reads the operands of this operator."""
     attributes: Mapping[str, int] = field(default_factory=dict)
-    """Name -> type."""
+    """The type of each attribute, by its name."""
     required: frozenset[str] = frozenset()
 
 
@@ -53,7 +53,7 @@ ANY: Final = Signature(range(1 << 31), range(1 << 31))
 
 @cache
 def _schema_signature(op: str, domain: str, version: int) -> Signature:
-    """Return the signature of an operator in a version of its operator set; ANY where there is no schema of it."""
+    """Return the signature of an operator in a version of its operator set; ANY if it has no schema."""
     operator_schema = schema(op, domain, version)
     if operator_schema is None:
         return ANY
@@ -68,7 +68,10 @@ def _schema_signature(op: str, domain: str, version: int) -> Signature:
 
 
 def signature_of(node: NodeProto, index: int, path: str, versions: Mapping[str, int]) -> Signature:
-    """Return what the schema of a node's operator asks of it. Raises MalformedModelError where there can be none."""
+    """Return the requirements of a node's operator; ANY if its operator set is not imported.
+
+    Raises MalformedModelError if the node has no operator, or if the model does not import the standard operators.
+    """
     check_texts([node.op_type, node.domain], f"{path}: node {index}")
     if not node.op_type:
         raise MalformedModelError(f"{path}: node {index} has no operator")
@@ -80,7 +83,7 @@ def signature_of(node: NodeProto, index: int, path: str, versions: Mapping[str, 
 
 
 def check_gap(node: NodeProto, index: int, path: str, signature: Signature) -> None:
-    """Raise MalformedModelError where an operand is left out that this program reads."""
+    """Raise MalformedModelError if an operand is left out that graphfix reads."""
     for at in signature.needed:
         if not node.input[at]:
             raise MalformedModelError(f"{place(node, index, path)} has no operand {at}")
@@ -90,21 +93,24 @@ def check_gap(node: NodeProto, index: int, path: str, signature: Signature) -> N
 
 
 def check_declared(value: ValueInfoProto, path: str) -> None:
-    """Raise MalformedModelError for the unknown element type of an input or output, and for a dim that is no text."""
+    """Raise MalformedModelError if an input or output has an unknown element type or a symbol that is not UTF-8."""
     check_element_type(value, path)
     dims = value.type.tensor_type.shape.dim if value.type.HasField("tensor_type") else ()
     check_texts([dim.dim_param for dim in dims], f"{path}: a dim of {shown(value.name)}")
 
 
 def check_element_type(value: ValueInfoProto, path: str) -> None:
-    """Raise MalformedModelError where the declared element type is not one of ONNX's."""
+    """Raise MalformedModelError if the declared element type is not an ONNX type."""
     code = value.type.tensor_type.elem_type
     if code not in ELEMENT_TYPES:
         raise MalformedModelError(f"{path}: {shown(value.name)} has the unknown element type {code}")
 
 
 def attribute_fault(attribute: AttributeProto, signature: Signature) -> str | None:
-    """Say what is wrong with an attribute, None where nothing is: another type than its schema's, or nothing in it."""
+    """Return the fault of an attribute, or None if there is none.
+
+    A fault is a type other than the schema's, a missing value, or a reference that is not UTF-8.
+    """
     expected = signature.attributes.get(attribute.name)
     if expected is not None and attribute.type not in (expected, AttributeProto.UNDEFINED):
         types = AttributeProto.AttributeType.Name(attribute.type), AttributeProto.AttributeType.Name(expected)
@@ -118,13 +124,16 @@ def attribute_fault(attribute: AttributeProto, signature: Signature) -> str | No
 
 
 LONGEST_NUMBER = 11
-"""The most bytes of a number in typed data: a tag, and ten bytes of a varint."""
+"""The largest number of bytes of a number in typed data: a tag, and ten bytes of a varint."""
 
 # --- payloads ------------------------------------------------------------------------------------------------------
 
 
 def payload_fault(tensor: TensorProto, cut: Cut | None) -> str | None:
-    """Say what is wrong with a tensor, None where nothing is. `cut` is its payload where that was cut out."""
+    """Return the fault of a tensor's type, shape or payload, or None if there is none.
+
+    `cut` is the position of the payload if it stayed in the source file.
+    """
     code = tensor.data_type
     if code not in ELEMENT_TYPES or code == TensorProto.UNDEFINED:
         return f"has the unknown element type {code}"
@@ -139,14 +148,17 @@ def payload_fault(tensor: TensorProto, cut: Cut | None) -> str | None:
 
 
 def _excess(tensor: TensorProto, cut: Cut | None, numbers: int) -> str | None:
-    """Return a reason if cut-out typed data has more bytes than `numbers` numbers can take; None if it may fit."""
+    """Return a reason if typed data in the source has more bytes than `numbers` numbers can need; else None."""
     if cut is None or tensor.data_type == TensorProto.STRING or cut.size <= numbers * LONGEST_NUMBER:
         return None
     return f"holds {cut.size} bytes of numbers, more than its shape {list(tensor.dims)} asks for"
 
 
 def _sizes(tensor: TensorProto, cut: Cut | None, elements: int) -> tuple[int | None, int, str]:
-    """Return what there is (None where it was cut out uncounted), what there should be, and the unit of both."""
+    """Return the present size of a payload, the required size, and the unit of both.
+
+    The present size is None for typed data that stayed in the source, because its numbers were not counted.
+    """
     name = TensorProto.DataType.Name(tensor.data_type)
     bits = BITS.get(name, BYTE)
     if tensor.data_location == TensorProto.EXTERNAL:
