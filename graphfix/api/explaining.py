@@ -15,6 +15,9 @@ from graphfix.targets import files as target_files
 from graphfix.targets.registry import REWRITES, TARGETS
 from graphfix.targets.target import MOVEMENT, Target, page, target_of
 
+GLOSSARY = "Words of this project, such as site, lift, stretch and exempt, are explained in docs/glossary.md."
+"""The last line of the contents."""
+
 
 def explain(topic: str, rewrites: Sequence[object] = ()) -> str:
     """The page, as Markdown; `rewrites` are the user's own. Raises GraphfixError for an unknown topic."""
@@ -57,7 +60,7 @@ def contents(rewrites: Sequence[object] = ()) -> str:
         "".join((f"{what}\n", *(f"  {name:{width}}  {line}\n" for name, line in table.items())))
         for what, table in tables.items()
     )
-    return "\n".join(parts)
+    return "\n".join((*parts, f"{GLOSSARY}\n"))
 
 
 def _summary(text: str) -> str:

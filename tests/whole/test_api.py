@@ -722,7 +722,9 @@ def test_a_strict_proof_writes_what_is_proved_alone(status: str, changed: bool) 
 def test_the_list_of_topics_is_three_tables_with_their_texts_in_one_column() -> None:
     own = ModuleType("mine", "Do something\n    of my own.\n\n    More of it.\n")
     vars(own).update({"ON": frozenset({("", "Mul")}), "CODE": "MY101", "plan": lambda _: ()})
-    tables = [table.splitlines() for table in graphfix.explain(rewrites=[own]).split("\n\n")]
+    *parts, last = graphfix.explain(rewrites=[own]).split("\n\n")
+    assert last == "Words of this project, such as site, lift, stretch and exempt, are explained in docs/glossary.md.\n"
+    tables = [table.splitlines() for table in parts]
     assert [first for first, *_ in tables] == ["codes", "rewrites", "targets"]
     longest = max(map(len, (*pages.codes(), *registry.REWRITES, *registry.TARGETS)))
     found: dict[str, str] = {}
