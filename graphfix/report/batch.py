@@ -1,4 +1,4 @@
-"""A batch in lines: what came of each model in a word, and of all of them in numbers."""
+"""Print a batch: one line for each model with its result in a word, and the totals at the end."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from graphfix.results import Outcome
 from graphfix.results.records import dataclass, field
 
 WIDTH = len("contradicted")
-"""Of the column of the words."""
+"""The width of the column of result words, in characters."""
 STYLES: Mapping[str, Style] = MappingProxyType(
     {
         **dict.fromkeys(("written", "unchanged", "clean", "converted", "agrees"), "good"),
         **dict.fromkeys(("failed", "different", "contradicted", "differs", "unpredictable", "refused"), "bad"),
     }
 )
-"""Of the words that are good or bad; any other is a doubt."""
+"""By result word: whether it is good or bad. Any other word is printed as a doubt."""
 
 
 def word(entry: Entry) -> str:
-    """What came of a model: `written`, `unchanged` (a copy), `clean`, `findings`, `converted` .. `failed`."""
+    """Return the result of a model in a word: `written`, `unchanged` (a copy), `clean`, `findings`, `converted` ..
+
+    `failed`.
+    """
     if isinstance(entry, Failure):
         return "failed"
     if entry.conversion is not None:
@@ -36,7 +39,11 @@ def word(entry: Entry) -> str:
 
 
 def detail(entry: Entry) -> str:
-    """What the word does not say: how many findings, how the result was verified, what stopped the model."""
+    """Return a detail of the result.
+
+    It is the number of findings, the status of the verification, or why the process was stopped. Return "" if there is
+    no detail.
+    """
     if isinstance(entry, Failure):
         return "" if entry.kind == "error" else entry.kind
     if entry.command == "check":
@@ -49,7 +56,7 @@ def detail(entry: Entry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What is printed of one model; it is small, whatever was found."""
+    """The line that is printed for one model. It stays small, however many sites the model has."""
 
     name: str
     word: str
@@ -59,11 +66,11 @@ class Line:
 
     @classmethod
     def of(cls, name: str, entry: Entry, seconds: float) -> Line:
-        """The line of what came of a model."""
+        """Return the line for the result of a model; `seconds` is the time that the model took."""
         return cls(name, word(entry), detail(entry), isinstance(entry, Outcome) and entry.reused, seconds)
 
     def text(self, paint: Paint = plain) -> str:
-        """`written          0.84 s  models/encoder.onnx: proved, reused`."""
+        """Return the line, such as `written 0.84 s models/encoder.onnx: proved, reused`."""
         details = ", ".join([*filter(None, (self.detail,)), *["reused"] * self.reused])
         column = paint(self.word, STYLES.get(self.word, "doubt")) + " " * (WIDTH - len(self.word))
         return f"{column} {self.seconds:8.2f} s  {printable(self.name)}{': ' * bool(details)}{details}"
@@ -71,11 +78,11 @@ class Line:
 
 @dataclass(slots=True)
 class Tally:
-    """The numbers of a batch."""
+    """The totals of a batch."""
 
     words: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
-    """Of those that failed: what stopped them, where something did."""
+    """For failed models: by the kind of failure (time, memory ..), the number of models."""
     reused: int = 0
 
     def add(self, line: Line) -> None:
@@ -87,11 +94,14 @@ class Tally:
 
     @property
     def models(self) -> int:
-        """How many were counted."""
+        """Return the number of counted models."""
         return self.words.total()
 
     def text(self, seconds: float) -> str:
-        """`9 models: 7 written, 2 failed (1 time); 3 of them reused; 4.50 s, 2.00 models a second`."""
+        """Return the last line of a batch that took `seconds`.
+
+        Example: `9 models: 7 written, 2 failed (1 time); 3 of them reused; 4.50 s, 2.00 models a second`.
+        """
         words = ", ".join(f"{number} {said}{self._why(said)}" for said, number in self.words.most_common())
         reused = f"; {self.reused} of them reused" * bool(self.reused)
         rate = f"; {seconds:.2f} s, {self.models / max(seconds, 1e-9):.2f} models a second"

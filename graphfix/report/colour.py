@@ -1,4 +1,4 @@
-"""Colours of a terminal: a text is painted by what it is, and plain text is the same function without them."""
+"""Colours for a terminal: `coloured` paints a text in a style, and `plain` returns it unchanged."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ SEQUENCES: Mapping[Style, str] = MappingProxyType(
         "added": "32",
     }
 )
-"""The numbers of a style; the terminal chooses the shade."""
+"""By style: the numbers of its ANSI escape sequence. The terminal chooses the exact colour."""
 
 
 def plain(text: str, _: Style) -> str:
-    """The text alone."""
+    """Return the text without colours."""
     return text
 
 
 def coloured(text: str, style: Style) -> str:
-    """The text in the colour of a style; an empty one stays empty."""
+    """Return the text in the colour of a style; an empty text stays empty."""
     return f"\x1b[{SEQUENCES[style]}m{text}\x1b[0m" if text else text

@@ -1,4 +1,4 @@
-"""The notation of a model before and after its edits as a unified diff."""
+"""Print the notation of a model's nodes before and after its edits as a unified diff."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from graphfix.results import Change, Outcome
 from graphfix.results.records import dataclass, field
 
 CONTEXT = 3
-"""How many lines around a change are shown."""
+"""The number of unchanged lines that are printed on each side of a change."""
 
 
 @dataclass(slots=True)
 class _Hunk:
-    """Lines that stand together, and how many lines of either side stand before them."""
+    """A block of neighbouring lines, and the number of lines before it on each side of the diff."""
 
     graph: str
     before: int
@@ -24,7 +24,7 @@ class _Hunk:
     lines: list[str] = field(default_factory=list)
 
     def text(self, paint: Paint) -> Iterator[str]:
-        """The heading with both ranges, then the lines; what goes stands in front of what comes in its place."""
+        """Yield the heading with both ranges, then the lines; removed lines precede the lines that replace them."""
         gone = sum(line[0] != "+" for line in self.lines)
         come = sum(line[0] != "-" for line in self.lines)
         ranges = f"-{_range(self.before, gone)} +{_range(self.after, come)}"
@@ -38,7 +38,10 @@ STYLES: dict[str, Style] = {"-": "removed", "+": "added"}
 
 
 def diff_lines(outcome: Outcome, paint: Paint = plain) -> Iterator[str]:
-    """As `diff -u` writes it, nothing where nothing changes. A line is a node, and lines are counted graph by graph."""
+    """Yield the lines of a unified diff, as `diff -u` writes them; yield nothing if nothing changed.
+
+    Each line is the notation of a node. Lines are numbered graph by graph.
+    """
     name = printable(outcome.source)
     hunks = [hunk for _, nodes in groupby(outcome.changes, key=lambda each: each.graph) for hunk in _hunks(list(nodes))]
     if hunks:
@@ -48,7 +51,7 @@ def diff_lines(outcome: Outcome, paint: Paint = plain) -> Iterator[str]:
 
 
 def _hunks(nodes: Sequence[Change]) -> Iterator[_Hunk]:
-    """The changes of one graph with what is around them; those that are near each other share a hunk."""
+    """Yield the changes of one graph with their context lines; changes that are close to each other share a hunk."""
     hunk: _Hunk | None = None
     before = after = last = 0
     for at, node in enumerate(nodes):
@@ -79,6 +82,9 @@ def _changed(node: Change) -> Iterator[str]:
 
 
 def _range(start: int, length: int) -> str:
-    """As unified diffs count: lines from 1, and the line before a range that has none."""
+    """Return a range of lines in the notation of unified diffs: lines are counted from 1.
+
+    For an empty range, the number is that of the line before it.
+    """
     first = start + 1 if length else start
     return f"{first}" if length == 1 else f"{first},{length}"

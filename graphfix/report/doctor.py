@@ -1,4 +1,4 @@
-"""What `doctor` found, as text that pastes well into an issue and as JSON."""
+"""Print the results of `doctor`: as text that can be pasted into an issue, and as JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graphfix.version import VERSION
 
 
 def environment_text(environment: Environment) -> str:
-    """Versions, extras and what works, a line each."""
+    """Return versions, extras and the results of the probes, one line each."""
     lines = [
         f"graphfix {VERSION}, Python {environment.python}, {environment.platform}"
         + (f", {environment.processors} processors" if environment.processors else ""),
@@ -33,7 +33,7 @@ def environment_text(environment: Environment) -> str:
 
 
 def environment_json(environment: Environment) -> str:
-    """The same as one JSON document."""
+    """Return the results of `doctor` as one JSON document."""
     head = {"schema": SCHEMA, "graphfix": VERSION, "command": "doctor", "works": environment.works}
     found = asdict(environment)
     for extra, described in zip(environment.extras, found["extras"], strict=True):

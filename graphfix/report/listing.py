@@ -1,7 +1,8 @@
-"""The lines of `show`: `y[2,3] = Add(x[2,3], b[3])    # head/add`, whole, or in columns as wide as a terminal.
+"""Print the lines of `show`: `y[2,3] = Add(x[2,3], b[3]) # head/add`, complete, or in columns that fit a terminal.
 
-In front of a node stands what happens to its operands: `L` one is lifted, `S` stretched, `?` perhaps stretched, `!` not
-known. In colours the opening bracket of a lifted operand and the size of a stretched axis are painted.
+A mark in front of a node shows how it broadcasts: `L` for a lifted operand, `S` for a stretched one, `?` for an operand
+that may be stretched, `!` if that is unknown. With colours, the opening bracket of a lifted operand and the size of a
+stretched axis are painted.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from graphfix.results.records import dataclass
 
 GUTTER = 4
 LIMITS = (None, 60, 48, 40, 32, 26, 22, 18)
-"""How long names may be, the longest that fits is taken; None: as long as they are."""
+"""The lengths to which names may be cut; the first one with which a line fits is used. None: names are not cut."""
 SHORTEST = 10
-"""How long they may be where even that is too much."""
+"""The length to which names are cut if a line does not fit with any of LIMITS."""
 NARROWEST = 60
-"""A terminal of fewer columns is taken for one of so many: lines wrap."""
+"""The least width that is assumed for a terminal. In a narrower one, lines wrap."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The widths of results, expressions and names."""
+    """The widths of the columns for results, expressions and names, and of the whole line."""
 
     results: int
     expression: int
@@ -35,9 +36,12 @@ class _Columns:
 
 
 def listing_lines(listing: Listing, *, width: int | None = None, paint: Paint = plain) -> Iterator[str]:
-    """A heading for each scope, a line for each node, indented lines for its maps; counts at the end.
+    """Yield the lines of a listing: a heading for each graph, a line for each node, then the totals.
 
-    Without `width` nothing is cut and no column is aligned, so that the line of a node depends on nothing else.
+    Indented lines with the node's maps follow its line if maps were requested.
+
+    With `width` (columns of the terminal), names are cut and columns aligned. Without it, lines are complete, and the
+    line of a node does not depend on other nodes.
     """
     for scope in listing.scopes:
         columns = None if width is None else _columns(scope.nodes, max(width, NARROWEST))
@@ -57,7 +61,7 @@ def _typed(value: ListedValue, paint: Paint) -> str:
 
 
 def _lines(node: ListedNode, columns: _Columns | None, paint: Paint) -> Iterator[str]:
-    """One line, or in columns two, where the operands do not fit into the first."""
+    """Yield the lines of a node: one, or with columns two if its operands do not fit into the first."""
     marks = _marks(node, paint)
     if columns is None:
         text = f"{marks}{_results(node.results, None, paint)} = {_expression(node, None, paint)}"
@@ -77,7 +81,7 @@ def _lines(node: ListedNode, columns: _Columns | None, paint: Paint) -> Iterator
 
 
 def _columns(nodes: Sequence[ListedNode], width: int) -> _Columns:
-    """The widths of a scope's columns: the natural ones where they fit, else a share of the line."""
+    """Return the widths of a graph's columns: those of the longest texts if they fit, else shares of the line."""
     results = max((len(_results(node.results, None, plain)) for node in nodes), default=0)
     expression = max((len(_expression(node, None, plain)) for node in nodes), default=0)
     name = max((len(printable(node.name)) for node in nodes), default=0)
@@ -106,7 +110,7 @@ def _results(values: Sequence[ListedValue], limit: int | None, paint: Paint) -> 
 
 
 def _expression(node: ListedNode, limit: int | None, paint: Paint) -> str:
-    """`Add(x[2,3], b[3])`, with the elements of a constant that a node makes behind it."""
+    """Return `Add(x[2,3], b[3])`; for a constant without operands, its elements follow."""
     made = [value.elements for value in node.results if value.elements is not None] if not node.operands else []
     constant = paint(f" = {printable(made[0])}", "aside") if made else ""
     return f"{printable(node.op)}({_operands(node, limit, len(node.operands), paint)}){constant}"
@@ -119,7 +123,7 @@ def _operands(node: ListedNode, limit: int | None, shown: int, paint: Paint) -> 
 
 
 def _value(value: ListedValue, limit: int | None, paint: Paint) -> str:
-    """`b[1,3]`, with the elements of a small constant operand behind it."""
+    """Return `b[1,3]`; the elements of a small constant follow: `b[1]=[2]`."""
     name = printable(value.name) if limit is None else shortened_inside(printable(value.name), limit)
     constant = "" if value.elements is None else paint(f"={printable(value.elements)}", "aside")
     if value.sizes is None:
@@ -142,7 +146,10 @@ def _fitted_results(node: ListedNode, width: int, paint: Paint) -> str:
 
 
 def _fitted_operands(node: ListedNode, width: int, paint: Paint) -> str:
-    """The longest form that fits: names are cut first, then elements go, and operands are left out last."""
+    """Return the operands in the longest form that fits `width` characters.
+
+    First names are cut, then elements are omitted, and at last operands are omitted.
+    """
     most = len(node.operands)
     bare = replace(node, operands=[each and replace(each, elements=None) for each in node.operands])
     for form, limit, shown in (
@@ -156,7 +163,10 @@ def _fitted_operands(node: ListedNode, width: int, paint: Paint) -> str:
 
 
 def shortened_inside(text: str, width: int) -> str:
-    """The text in at most so many letters: what is left out is in the middle, and more of the end stays."""
+    """Return the text in at most `width` characters.
+
+    Characters in the middle are omitted, and more of the end is kept.
+    """
     if len(text) <= width:
         return text
     front = (width - 2) // 3

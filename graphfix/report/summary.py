@@ -1,4 +1,4 @@
-"""What a `check` ends with: how many models are clean, how many findings of each code there are, and where to go on."""
+"""Print the end of a `check`: how many models are clean, findings by code, and the next command to run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graphfix.results import Outcome
 
 
 def totals(entries: Sequence[Entry]) -> str:
-    """The last line of a `check` of several models."""
+    """Return the last line of a `check` of several models."""
     failed = sum(isinstance(entry, Failure) for entry in entries)
     found = sum(isinstance(entry, Outcome) and bool(findings(entry)) for entry in entries)
     suppressed = sum(entry.suppressed for entry in entries if isinstance(entry, Outcome))
@@ -23,7 +23,7 @@ def totals(entries: Sequence[Entry]) -> str:
 
 
 def advice(entries: Sequence[Entry]) -> str:
-    """What a `check` with findings ends with: where to go from there; nothing where all is clean."""
+    """Return the commands with which a user continues after a `check` with findings; "" if there are none."""
     shown_findings = [site for entry in entries if isinstance(entry, Outcome) for site in findings(entry)]
     if not shown_findings:
         return ""
@@ -35,7 +35,7 @@ def advice(entries: Sequence[Entry]) -> str:
 
 
 def statistics(entries: Sequence[Entry]) -> str:
-    """How many findings of each code there are in all models, the most frequent first."""
+    """Return the number of findings of each code in all models, the most frequent code first, one line each."""
     codes = Counter(site.code for entry in entries if isinstance(entry, Outcome) for site in findings(entry))
     rows = sorted(codes.items(), key=lambda row: (-row[1], row[0]))
     width = max((len(str(number)) for _, number in rows), default=1)

@@ -1,4 +1,4 @@
-"""The answer on stdout: a headline, the sites in short, the verdict, the seconds."""
+"""Print the answer of a command for one model: a headline, the sites, the verdict, and the seconds."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ from graphfix.results.records import dataclass
 from graphfix.results.sites import Kind, kinds, of_node, rows
 
 REMOVED = "GF203"
-"""The finding whose edit takes a node away: no operand is made explicit by it."""
+"""The code of sites that remove a node; no operand becomes explicit by them."""
 LIMITS = frozenset({"GF301", "GF302", "GF304", "GF305"})
-"""The findings that a target's tables make."""
+"""The codes of findings about what the target can't accept."""
 QUOTED = r"'[^']*'"
-"""The name of a value in a reason."""
+"""A regular expression for the name of a value in a reason."""
 GROUPED = 2000
-"""Of more operands than that only the first are looked at: equal ones are not listed together."""
+"""The most operands that are compared to group similar ones. Of more operands, only the first lines are printed."""
 STYLES: Mapping[str, Style] = MappingProxyType(
     {"clean": "good", "nothing": "good", "equal": "good", "proved": "good", "different": "bad", "contradicted": "bad"}
 )
-"""The first words of answers that are good or bad; any other is a doubt."""
+"""By first word of an answer: whether it is good or bad. Any other word is printed as a doubt."""
 TableRow: TypeAlias = tuple[str, str, str, str, str, str]
-"""`found` or nothing, codes, operator, node, operand, shapes."""
+"""The cells of a row: `found` or "", codes, operator, node, operand, shapes."""
 Operand: TypeAlias = tuple[str, str, int | None]
-"""Graph, node and operand; the operand is None for a whole node."""
+"""An operand: graph, node and index; the index is None for a whole node."""
 DONE = ("changed", "found")
-"""The statuses of what was edited or found."""
+"""The statuses of sites that were edited or found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,14 @@ class Lengths:
     """The most lines of each kind that the table shows."""
 
     edited: int
-    """Operands made explicit, or found."""
+    """For operands that were made explicit or found."""
     staying: int
-    """Operands of each status that stays."""
+    """For operands that stay, for each status."""
     open: int
-    """Sizes whose values are unknown."""
+    """For unknown sizes."""
     assumed: int
     grouped: bool = True
-    """Whether sites that are alike share a line."""
+    """Whether similar sites share a line."""
 
 
 SHORT = Lengths(20, 6, 4, 5)
@@ -71,7 +71,7 @@ WHOLE = Lengths(sys.maxsize, sys.maxsize, sys.maxsize, sys.maxsize, grouped=Fals
 
 
 def table(outcome: Outcome, paint: Paint = plain, *, is_complete: bool = False, is_piped: bool = False) -> str:
-    """Return what a command did with one model, in lines. Long lists are cut unless `is_complete`.
+    """Return the answer for one model as lines. Long lists are cut unless `is_complete`.
 
     `is_piped`: the written model went to stdout.
     """
@@ -97,12 +97,15 @@ def table(outcome: Outcome, paint: Paint = plain, *, is_complete: bool = False, 
 
 
 def unwritten(outcome: Outcome) -> str:
-    """Why `fix` or `tosa` wrote nothing, for those who don't get the table."""
+    """Return why `fix` or `tosa` wrote nothing, for users who don't see the table."""
     return unconverted(outcome) or f"{printable(outcome.source)}: nothing written, {_fixed(outcome)}"
 
 
 def headline(outcome: Outcome, paint: Paint = plain, alike: Sequence[Kind] | None = None) -> str:
-    """What a command did with one model, in one line; `alike`: the kinds of its sites where they are known already."""
+    """Return the files and the result of a command in one line.
+
+    `alike` are the sites by kind, if they are known already.
+    """
     match outcome.command:
         case "verify":
             files = f"{printable(outcome.source)}, {printable(outcome.output or '')}"
@@ -114,7 +117,7 @@ def headline(outcome: Outcome, paint: Paint = plain, alike: Sequence[Kind] | Non
 
 
 def answer(outcome: Outcome, paint: Paint = plain, alike: Sequence[Kind] | None = None) -> str:
-    """What the command did or found, in a sentence that names no file."""
+    """Return the result of a command in a sentence without file names."""
     alike = kinds(outcome.sites) if alike is None else alike
     match outcome.command:
         case "verify":
@@ -144,7 +147,7 @@ def _verdict(outcome: Outcome, paint: Paint) -> str:
 
 
 def _coloured(text: str, paint: Paint) -> str:
-    """The text with its first word in the colour of what it says."""
+    """Return the text with its first word in colour."""
     word = text.split(maxsplit=1)[0].rstrip(":,")
     return f"{paint(word, STYLES.get(word, 'doubt'))}{text[len(word) :]}"
 
@@ -167,7 +170,7 @@ def _made(outcome: Outcome, edited: Sequence[Kind]) -> str:
 
 
 def _nothing(outcome: Outcome) -> str:
-    """No edit: what there was none of, and what was written."""
+    """Return the sentence for a model without edits."""
     if outcome.output is None:
         return "nothing had to be taken out" if folds(outcome) else "no operand had to be made explicit"
     copied = "" if outcome.conversion is not None else ", copied"
@@ -189,7 +192,7 @@ def _found(outcome: Outcome) -> str:
 
 
 def _is_of_the_target(outcome: Outcome) -> bool:
-    """Whether all that a check names is what the target can't take."""
+    """Return whether all findings of a check are about what the target can't accept."""
     target_findings = findings(outcome)
     return (
         bool(target_findings)
@@ -208,7 +211,7 @@ def _kept(outcome: Outcome, alike: Sequence[Kind]) -> str:
 
 
 def _sites(sites: Sequence[Site], alike: Sequence[Kind], lengths: Lengths, paint: Paint) -> Iterator[str]:
-    """First what was edited or found, in columns; then what stays, as sentences."""
+    """Yield the edited or found operands in columns, then the operands that stay as sentences."""
     number = number_of_operands(done(alike))
     looked_at = number if number <= GROUPED else min(lengths.edited, number)
     operands = first_operands(sites, looked_at)
@@ -222,7 +225,7 @@ def _sites(sites: Sequence[Site], alike: Sequence[Kind], lengths: Lengths, paint
 
 
 def _row(node: str, steps: Sequence[Site]) -> TableRow:
-    """One operand, in as many steps as it took: `[4] -> [1,1,4] -> [2,3,4]`."""
+    """Return the row of one operand with all of its steps: `[4] -> [1,1,4] -> [2,3,4]`."""
     first = of_node(steps[0], node)
     shapes = [] if first.operand is None and first.before is None else [shape_text(first.before)]
     shapes += [shape_text(step.after) for step in steps if step.operand is not None or step.after is not None]
@@ -234,7 +237,7 @@ def _row(node: str, steps: Sequence[Site]) -> TableRow:
 
 
 def _aligned(rows: Sequence[TableRow], lengths: Lengths, paint: Paint) -> Iterator[str]:
-    """Yield a line a row; where there are too many, those in which only the node differs share one."""
+    """Yield a line for each row. If there are too many, rows that differ only in their node share a line."""
     groups: dict[tuple[str, ...], list[TableRow]] = {}
     for number, row in enumerate(rows):
         groups.setdefault((*row[:3], *row[4:]) if len(rows) > lengths.edited else (str(number),), []).append(row)
@@ -267,10 +270,10 @@ def _staying(sites: Sequence[Site], lengths: Lengths, paint: Paint) -> Iterator[
 
 
 def _alike(site: Site) -> tuple[str, str, str | None]:
-    """What sites that share a line agree in: the first stands for them.
+    """Return the fields in which sites that share a line must agree.
 
-    One free size runs through all that follows. What a target can't take differs by the value that is named, and not by
-    the operator.
+    A free size appears in all later nodes, so all sites with GF302 share a line. The other limits of a target depend on
+    the value in the reason and not on the operator.
     """
     if site.code == "GF302" and site.op != "input":
         return site.code, "", None

@@ -1,4 +1,4 @@
-"""The entries of a report, and how their shapes, nodes, numbers and names are written for people."""
+"""The entries of a report, and functions that write shapes, nodes, numbers and names as text for people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graphfix.results.excerpt import JsonShape
 from graphfix.results.records import dataclass, field
 
 SHOWN = 0.005
-"""Seconds: a step below is `0.00`."""
+"""Seconds. A step of less time is not listed, because it would be printed as `0.00`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +21,18 @@ class Failure:
     command: str
     source: str
     error: str
-    """The line that stderr got, without the program's name."""
+    """The error as stderr shows it, without the program's name."""
     kind: Literal["error", "internal", "aborted", "time", "memory"] = "error"
-    """`internal`: a fault of graphfix. In a batch also: the process aborted, or was stopped for time or memory."""
+    """`internal`: a defect of graphfix. Only in a batch: `aborted`, or stopped because of `time` or `memory`."""
     trace: str = field(default="", repr=False, compare=False)
-    """Python's traceback of an internal fault: `-v` prints it, reports do not contain it."""
+    """Python's traceback of an internal error. `-v` prints it; reports do not contain it."""
 
     @classmethod
     def of(cls, command: str, source: str, error: Exception) -> Failure:
-        """Return the failure for an exception that ended a command; a GraphfixError is expected, others are faults."""
+        """Return the failure for an exception that ended a command.
+
+        A GraphfixError is expected; other exceptions are defects.
+        """
         if isinstance(error, GraphfixError):
             return cls(command, source, str(error))
         if isinstance(error, MemoryError):
@@ -41,18 +44,18 @@ class Failure:
 
 
 Entry: TypeAlias = Outcome | Failure
-"""One model's part of a report: what was done with it, or why nothing could be."""
+"""The part of a report about one model: its outcome, or the failure."""
 
 
 def printable(text: str) -> str:
-    r"""The text on one line: control characters (names come from the model) are written as `\n`, `\x1b` ..."""
+    r"""Return the text on one line: control characters, which names in a model may contain, become `\n`, `\x1b` ..."""
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
 def shortened(text: str, most: int) -> str:
-    """The text as `printable` writes it; of a longer one the beginning and the end, and how much is between them."""
+    """Return the printable text. Of a longer text than `most` characters, the middle is replaced by its length."""
     plain = printable(text)
     if len(plain) <= most:
         return plain
@@ -61,7 +64,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def cut(text: str, letters: int) -> str:
-    """The text as `printable` writes it, at most that many letters of it."""
+    """Return the printable text, cut to at most `letters` characters."""
     plain = printable(text)
     return plain if len(plain) <= letters else f"{plain[: letters - 1]}…"
 
@@ -77,30 +80,30 @@ def bytes_text(number: int) -> str:
 
 
 def shape_text(shape: JsonShape) -> str:
-    """`[2,N,?]`; `[*]` when the rank is not known."""
+    """Return `[2,N,?]`; `[*]` for an unknown rank."""
     if shape is None:
         return "[*]"
     return f"[{','.join('?' if size is None else printable(str(size)) for size in shape)}]"
 
 
 def node_text(site: Site) -> str:
-    """`Add 'head/bias'`, `Add#3` for a node that the file gives no name; with the scope outside the main graph."""
+    """Return `Add 'head/bias'`, or `Add#3` for a node without a name; the path follows unless the graph is `main`."""
     label = printable(site.node if site.node.startswith(f"{site.op}#") else f"{site.op} '{site.node}'")
     return label if site.graph == "main" else f"{label} in {printable(site.graph)}"
 
 
 def operand_text(site: Site) -> str:
-    """`operand 1`, or nothing for a site that is a whole node."""
+    """Return `operand 1`, or "" for a site about a whole node."""
     return "" if site.operand is None else f"operand {site.operand}"
 
 
 def place_text(site: Site) -> str:
-    """`Add 'head/bias', operand 1`."""
+    """Return node and operand of a site: `Add 'head/bias', operand 1`."""
     return ", ".join(filter(None, (node_text(site), operand_text(site))))
 
 
 def pair_text(outcome: Outcome) -> str:
-    """`m.onnx, f.onnx`: the model, and what was made of it or is compared with it."""
+    """Return `m.onnx, f.onnx`: the model, and the output or the second model if there is one."""
     return f"{outcome.source}, {outcome.output}" if outcome.output else outcome.source
 
 
@@ -110,18 +113,18 @@ EDITED: Mapping[str, str] = MappingProxyType(
         "GF304": "a form that the target's tools refuse or misread",
     }
 )
-"""By finding code: the reason for an edit of a whole node, which shapes do not show."""
+"""By finding code: the reason for an edit of a whole node that shapes do not show."""
 
 
 def node_reason(site: Site) -> str | None:
-    """Return why a whole node was found or edited, and the rewrite; None where the shapes of an operand say it."""
+    """Return why a whole node was found or edited, and by which rewrite; None if the operand's shapes show it."""
     if site.reason is not None or site.code not in EDITED:
         return None
     return f"{EDITED[site.code]} ({site.rewrite})"
 
 
 def change_text(site: Site) -> str:
-    """`[4] -> [1,1,4]`, or why it stays; of an edit that shapes do not show what it is."""
+    """Return `[4] -> [1,1,4]`, or the reason of a site that has one."""
     if site.reason is not None:
         return printable(site.reason)
     shapes = [shape_text(site.before)] if site.operand is not None or site.before is not None else []
@@ -131,24 +134,24 @@ def change_text(site: Site) -> str:
 
 
 def counted(number: int, what: str) -> str:
-    """`1 model`, `2 models`."""
+    """Return `1 model`, `2 models`."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def tally(numbers: Mapping[str, int]) -> str:
-    """` (equalize-ranks 12, normalize-expand 1)` without the zeros, or nothing."""
+    """Return ` (equalize-ranks 12, normalize-expand 1)` without zeros; "" if all numbers are zero."""
     parts = ", ".join(f"{name} {number}" for name, number in numbers.items() if number)
     return f" ({parts})" if parts else ""
 
 
 def seconds_text(seconds: Mapping[str, float]) -> str:
-    """`1.24 s: load 0.01, plan 0.02, verify 1.21`; steps below a hundredth of a second are summed only."""
+    """Return `1.24 s: load 0.01, plan 0.02, verify 1.21`. Steps below `SHOWN` count in the sum only."""
     steps = ", ".join(f"{step} {spent:.2f}" for step, spent in seconds.items() if spent >= SHOWN)
     return f"{sum(seconds.values()):.2f} s" + (f": {steps}" if steps else "")
 
 
 def findings(outcome: Outcome) -> list[Site]:
-    """The sites for which `check` ends with 1: what it found, and what it could not decide."""
+    """Return the sites for which `check` exits with status 1: findings, and operands that were left alone."""
     return [site for site in outcome.sites if site.is_finding]
 
 
@@ -168,10 +171,10 @@ def sites_left_text(outcome: Outcome, *, is_piped: bool) -> str:
 
 
 def own_codes(entries: Iterable[Entry]) -> dict[str, str]:
-    """By finding code of rewrites of the user's own: the first line of the page."""
+    """Return by finding code of the user's own rewrites the first line of the rewrite's page."""
     return {code: line for entry in entries if isinstance(entry, Outcome) for code, line in entry.own_codes.items()}
 
 
 def folds(outcome: Outcome) -> bool:
-    """Whether the target goes the other way: what is explicit is taken out."""
+    """Return whether the target removes explicit broadcasts instead of adding them."""
     return "fold-broadcasts" in outcome.rewrites and "equalize-ranks" not in outcome.rewrites

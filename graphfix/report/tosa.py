@@ -1,4 +1,4 @@
-"""What the TOSA tools made of a model, in lines for people."""
+"""Print the result of the TOSA tools for a model."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from graphfix.report.text import counted, findings, node_text, printable
 from graphfix.results import Conversion, Gap, Outcome, Site
 
 SHOWN = 6
-"""How many operators, outputs or findings a line names."""
+"""The most operators, outputs or findings that a line lists."""
 STOPPERS = ("GF301", "GF302", "GF305")
-"""The findings that say that TOSA can't take something."""
+"""The finding codes of nodes that TOSA can't express."""
 
 
 def conversion_lines(outcome: Outcome) -> Iterator[str]:
-    """What the converter, tosa-opt and the runs report: a sentence each, and the largest differences."""
+    """Yield the lines about the conversion: the converter's result, the runs, and the largest differences."""
     done = outcome.conversion
     if done is None:
         return
@@ -31,13 +31,16 @@ def conversion_lines(outcome: Outcome) -> Iterator[str]:
 
 
 def conversion_texts(outcome: Outcome, done: Conversion) -> list[str]:
-    """What the converter and tosa-opt say, and what the runs show, where any were asked for: a sentence each."""
+    """Return a sentence about the converter's result and, if runs were requested, one about the runs."""
     ran = [] if done.status in ("converted", "refused") else [run_text(done)]
     return [converted_text(outcome, done), *ran]
 
 
 def converted_text(outcome: Outcome, done: Conversion) -> str:
-    """`valid TOSA 1.0, level 8k: 412 operators (tosa.add 12, ...), by torch-mlir 20261001`, or why not."""
+    """Return the converter's result, or why the model was not converted.
+
+    Example: `valid TOSA 1.0, level 8k: 412 operators (tosa.add 12, ...), by torch-mlir 20261001`.
+    """
     if done.status == "refused":
         return f"not converted: {printable(done.reason or 'no reason is given')}{_named(outcome)}"
     most = sorted(done.operators.items(), key=lambda item: -item[1])
@@ -49,7 +52,10 @@ def converted_text(outcome: Outcome, done: Conversion) -> str:
 
 
 def run_text(done: Conversion) -> str:
-    """`run: agrees over 3 runs beside LiteRT (reference kernels): at most 1.2e-06 of the range`, or why not."""
+    """Return the result of the runs, or why there were none.
+
+    Example: `run: agrees over 3 runs beside LiteRT (reference kernels): at most 1.2e-06 of an output's range`.
+    """
     beside = f" over {counted(done.runs, 'run')} beside {done.beside}" if done.runs else ""
     status = f"{'' if done.status == 'not run' else 'run: '}{done.status}{beside}"
     if done.reason:
@@ -60,7 +66,7 @@ def run_text(done: Conversion) -> str:
 
 
 def gap_text(gap: Gap) -> str:
-    """`'scores': 1.2e-05, 7.6e-07 of its range`, and what else is known of the distance."""
+    """Return the differences of one output: `'scores': 1.2e-05, 7.6e-07 of its range`."""
     quanta = "" if gap.quanta is None else f", {gap.quanta:.2g} quanta"
     part = "constant" if gap.relative is None else f"{gap.relative:.2g} of its range"
     spread = "" if gap.spread is None else f", the runtime's own kernels {gap.spread:.2g} apart"
@@ -68,17 +74,17 @@ def gap_text(gap: Gap) -> str:
 
 
 GAPS = ("output", "largest difference", "part of its range", "within the tolerance")
-"""The heads of a table of gaps."""
+"""The headings of a table of differences."""
 
 
 def gap_cells(gap: Gap) -> list[str]:
-    """The cells of a gap's row behind the output's name."""
+    """Return the cells of a row of that table, without the output's name."""
     part = "constant" if gap.relative is None else f"{gap.relative:.3g}"
     return [f"{gap.largest:.3g}", part, "yes" if gap.within else "no"]
 
 
 def unconverted(outcome: Outcome) -> str | None:
-    """Why `tosa` wrote nothing though the fixed model is right: one line, or None where that is not so."""
+    """Return why `tosa` wrote nothing although the fixed model is right, in one line; None if that is not the case."""
     done = outcome.conversion
     if done is None or outcome.output is not None:
         return None
@@ -88,7 +94,7 @@ def unconverted(outcome: Outcome) -> str | None:
 
 
 def _named(outcome: Outcome) -> str:
-    """The findings of the fixed model that explain a refusal."""
+    """Return the findings of the fixed model that explain why the converter refused it, as the end of a sentence."""
     stoppers = [site for site in findings(outcome) if site.code in STOPPERS]
     stoppers = [site for site in stoppers if site.blocks] or stoppers
     finding_texts = list(dict.fromkeys(map(_finding, sorted(stoppers, key=lambda site: site.code, reverse=True))))

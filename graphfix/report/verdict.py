@@ -1,4 +1,4 @@
-"""What `verify` found, in one sentence."""
+"""Print a verdict: whether two models compute the same, in one sentence, and the details below it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from graphfix.results import Outcome, Run, Verdict
 from graphfix.results.claims import Facts
 
 LIBRARIES = ("numpy", "onnx")
-"""Named in the versions but, beside a runtime, not what ran the model."""
+"""Packages whose versions are recorded, but which run no model if a runtime is listed besides them."""
 SMALL = 1e-3
 """The largest difference of outputs for which a tolerance is suggested."""
 NEVER_DECIDES = " (these runs never decide)"
-"""The words behind each figure of runs with optimizations on."""
+"""The words that follow each figure of runs with optimizations."""
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """`equal: 12 outputs bit-equal over 5 runs (onnxruntime 1.31.1, seed 0)`, what differs, or why nothing is known."""
+    """Return the verdict as a sentence: `equal: 12 outputs bit-equal over 5 runs (onnxruntime 1.31.1, seed 0)`.
+
+    For other statuses the sentence names the first difference, or why the verdict is undecided.
+    """
     match verdict.status:
         case "skipped":
             return "not verified (--no-verify)"
@@ -38,7 +41,10 @@ def verdict_text(verdict: Verdict) -> str:
 
 
 def _unproved(verdict: Verdict) -> str:
-    """`; not proved: Add 'n3' of the second file has no match in the first`, or nothing where no proof was asked."""
+    """Return why nothing was proved: `; not proved: Add 'n3' of the second file has no match in the first`.
+
+    Return "" if the proof succeeded, or if none was requested.
+    """
     if verdict.proof is None or verdict.proof.get("status") == "proved":
         return ""
     if verdict.proof.get("status") == "bounded":
@@ -47,13 +53,16 @@ def _unproved(verdict: Verdict) -> str:
 
 
 def assumed(outcome: Outcome) -> list[str]:
-    """What the verdict alone assumes: `x is [1, 1], as asked for` is no news beside `x is [1,1], by default`."""
+    """Return the assumptions of the verdict that the outcome does not list already.
+
+    `x is [1, 1], as asked for` is omitted if the outcome lists `x is [1,1], by default`.
+    """
     said = {_claim(text) for text in outcome.assumes}
     return [text for text in (outcome.verdict.assumes if outcome.verdict else ()) if _claim(text) not in said]
 
 
 def _claim(text: str) -> str:
-    """What is assumed, without who says it."""
+    """Return an assumption without the words that say who made it."""
     for source in (", by default", ", as asked for"):
         if text.endswith(source):
             return text.removesuffix(source).replace(", ", ",")
@@ -61,7 +70,10 @@ def _claim(text: str) -> str:
 
 
 def claims_text(facts: Facts) -> str:
-    """`12 operands of broadcasting operators: 12 observed when the original ran, 0 contradicted`, and the first one."""
+    """Return the comparison of claimed sizes with the original's run, and the first contradiction.
+
+    Example: `12 operands of broadcasting operators: 12 observed when the original ran, 0 contradicted`.
+    """
     counts = f"{facts.observed} observed when the original ran, {facts.contradicted} contradicted"
     first = f"; {printable(str(facts.first))}" if facts.first is not None else ""
     return f"{counted(facts.claimed, 'operand')} of broadcasting operators: {counts}{first}"
@@ -84,14 +96,14 @@ def noted_lines(verdict: Verdict | None) -> Iterator[str]:
 
 
 def unproved_lines(verdict: Verdict | None) -> Iterator[str]:
-    """The first two nodes without a match as `show --maps` prints nodes: the notation, then a line for each map."""
+    """Yield the lines of the first two unmatched nodes: the notation, then a line for each indexing map."""
     for which, text, node in unmatched(verdict.proof if verdict is not None else None):
         yield f"  {which}: {text}"
         yield from (f"      {line}" for line in map_lines(node))
 
 
 def unmatched(proof: Mapping[str, Any] | None) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """(`before` or `after`, the node in words, the node in the document) of the first two nodes without a match."""
+    """Yield the first unmatched node of each file: (`before` or `after`, its text, its entry in the JSON document)."""
     first = (proof or {}).get("first") or {}
     for which in ("before", "after"):
         node = first.get("nodes", {}).get(which) or {}
@@ -100,7 +112,7 @@ def unmatched(proof: Mapping[str, Any] | None) -> Iterator[tuple[str, str, Mappi
 
 
 def _node(text: str, node: Mapping[str, Any]) -> str:
-    """`y[2,3] = Add(x[2,3], b[3])    # Add 'n3' in main/if_1.then_branch`, or just `text`."""
+    """Return `y[2,3] = Add(x[2,3], b[3]) # Add 'n3' in main/if_1.then_branch`; only `text` if the node is unknown."""
     if not node:
         return text
     scope = "" if node["graph"] == "main" else f" in {node['graph']}"
@@ -108,14 +120,18 @@ def _node(text: str, node: Mapping[str, Any]) -> str:
 
 
 def map_lines(node: Mapping[str, Any]) -> Iterator[str]:
-    """`operand 1: (d0, d1) -> (d0, 0), that is (d0, d1) -> (d0) of b[3]`, where it is a view of b."""
+    """Yield `operand 1: (d0, d1) -> (d0, 0)` for each operand.
+
+    If the operand only moves elements of another value, the map of that value follows: `, that is (d0, d1) -> (d0) of
+    b[3]`.
+    """
     for read in node.get("maps", ()):
         of = f", that is {read['through']} of {read['of']}" if read["of"] is not None else ""
         yield printable(f"operand {read['operand']}: {read['map']}{of}")
 
 
 def _runs(verdict: Verdict) -> str:
-    """What the runs showed beside the proof, or why they showed nothing."""
+    """Return the result of the runs besides the proof, or why there is none."""
     if not any(run.status == "equal" and run.optimizations == "off" for run in verdict.runs):
         reason = f"; {printable(verdict.reason)}" if verdict.reason else ""
         return f"{reason}{exceptions_text(verdict.exceptions)}"
@@ -123,7 +139,7 @@ def _runs(verdict: Verdict) -> str:
 
 
 def exceptions_text(exceptions: Sequence[Mapping[str, Any]]) -> str:
-    """`; 2 exceptions of the runtime: signed-zero at Add 'n3', Mul 'n5'`, or nothing."""
+    """Return `; 2 exceptions of the runtime: signed-zero at Add 'n3', Mul 'n5'`; "" if there are none."""
     if not exceptions:
         return ""
     sites: dict[str, dict[str, None]] = {}
@@ -135,12 +151,12 @@ def exceptions_text(exceptions: Sequence[Mapping[str, Any]]) -> str:
 
 
 def runs_heading(verdict: Verdict) -> str:
-    """`Runs: 10 (equal 6, undecided 4)`."""
+    """Return `Runs: 10 (equal 6, undecided 4)`."""
     return f"Runs: {len(verdict.runs)}{tally(Counter(run.status for run in verdict.runs))}"
 
 
 def bindings_text(run: Run) -> str:
-    """`N=2, T=5`, or nothing for a model without free dims."""
+    """Return `N=2, T=5`; "" for a model without free dims."""
     return ", ".join(f"{name}={size}" for name, size in run.bindings.items())
 
 
@@ -169,7 +185,10 @@ def _extent(runs: Sequence[Run]) -> str:
 
 
 def _optimized(runs: Sequence[Run]) -> str:
-    """The runs with the runtime's optimizations on never decide, but a user of the model meets them."""
+    """Return the largest difference of the runs with optimizations.
+
+    They never decide, but a user of the model sees them.
+    """
     statuses = Counter(run.status for run in runs if run.optimizations == "on")
     largest = max((run.largest_difference or 0.0 for run in runs if run.optimizations == "on"), default=0.0)
     if not statuses["different"]:
