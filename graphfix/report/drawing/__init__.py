@@ -1,4 +1,4 @@
-"""The drawing of a broadcast: operands' axes under the result's, and one operand's box in the result's, as SVG."""
+"""Draw a broadcast as SVG: the operands' axes under the result's axes, and one operand's box in the result's box."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def _asset(name: str) -> str:
 
 
 LIGHT, DARK = _asset("colours.css"), _asset("colours_dark.css")
-"""The colours as declarations of CSS variables (`--lift: ...;`), for `:root` or for the drawing alone."""
+"""CSS declarations of the colours (`--lift: ...;`), for `:root` or for a single drawing."""
 STYLE = _asset("drawing.css")
-"""What a page needs that holds drawings inline, beside the colours."""
+"""The CSS of drawings, without the colours."""
 
 
 def broadcast_svg(
@@ -34,16 +34,18 @@ def broadcast_svg(
     focus: int | None = None,
     standalone: bool = False,
 ) -> str:
-    """Draw how the operands of `op` lie under the result; the empty text where the result's rank is not known.
+    """Draw how the operands of `op` broadcast; return "" if the result's rank is unknown.
 
-    `space` has the sizes of the result's axes over which the operands broadcast, and each operand's `axes` one entry
-    for each of them. An axis that a lift adds is dashed, one that is stretched is filled and says to what size, one
-    that may be stretched is hatched; a matrix product's own axes stand apart. Beside it stands the box of the operand
-    `focus` (its index; None: the first that is lifted or stretched) in the result's: neighbouring axes that are alike
-    are drawn as one direction, and nothing is drawn of more than three directions.
+    `space` contains the sizes of the result's axes over which the operands broadcast, and each operand's `axes` has one
+    entry for each of them. An axis that a lift adds is dashed. A stretched axis is filled, with the size to which it is
+    stretched. An axis that may be stretched is hatched. The own axes of a matrix product are drawn apart.
 
-    With `standalone` the text is a file of its own: on a panel, colours in it, light and dark as the reader's system
-    is. Else it is for a page that holds `STYLE` and the colours. An operand without a value's name is `operand 1`.
+    The second part shows the box of the operand with the index `focus` in the result's box; None selects the first
+    operand that is lifted or stretched. Neighbouring axes that are alike are drawn as one direction. With more than
+    three directions the second part is omitted.
+
+    If `standalone`, the result is a file with its own colours, light and dark as the reader's system. Otherwise the
+    page must contain `STYLE` and the colours. An operand without a value's name is called `operand 1`.
     """
     if space is None:
         return ""
@@ -69,10 +71,12 @@ def right_aligned(
     *,
     matrix: JsonShape = (),
 ) -> OperandExcerpt:
-    """Lay an operand under a result by numpy's rule: `b[3,1]` under `[2,3,4]` lifts axis 0 and stretches axis 2.
+    """Return how numpy's rule aligns an operand under a result.
 
-    `shape` has at most as many axes as `space`, the matrix axes not counted. An axis that is not known to be 1, and
-    not of the result's size, may be stretched.
+    `b[3,1]` under `[2,3,4]` is lifted along axis 0 and stretched along axis 2.
+
+    `shape` must not have more axes than `space`, matrix axes aside. An axis of unknown size, which is not known to
+    equal the result's size, may be stretched.
     """
     added = len(space) - len(shape)
     axes = [OperandAxis(None, "no" if size == 1 else "yes") for size in space[:added]]
@@ -112,7 +116,10 @@ def _whole(op: str, said: str, parts: Sequence[str], size: svg.Point, standalone
 
 
 def _described(space: Sequence[int | str | None], operands: Sequence[OperandExcerpt]) -> str:
-    """`The operands broadcast over [2,3,4]. b [4]: lifted along 0, 1.`: the drawing for who does not see it."""
+    """Return the drawing as a sentence for readers who can't see it.
+
+    Example: `The operands broadcast over [2,3,4]. b [4]: lifted along 0, 1.`
+    """
     return " ".join(
         [f"The operands broadcast over {shape_text(tuple(space))}.", *(_one(operand) for operand in operands)]
     )

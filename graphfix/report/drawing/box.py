@@ -1,4 +1,4 @@
-"""How an operand's box lies in the result's: a solid in a wire frame, an arrow along each axis that is stretched."""
+"""Draw an operand's box in the result's box: a solid in a wire frame, with an arrow along each stretched axis."""
 
 from __future__ import annotations
 
@@ -14,50 +14,50 @@ from graphfix.results.records import dataclass
 MOST_DIRECTIONS = 3
 CELL = 22.0
 CELLS = 6
-"""Up to this size an axis is drawn cell by cell."""
+"""The largest size of an axis that is drawn cell by cell."""
 LONG = 92.0
-"""How long an axis is drawn that has more cells, or whose size is no number."""
+"""The length of an axis with more cells, or of unknown size."""
 DEPTH: Point = (0.62, -0.46)
-"""Where the third direction goes, for one step along it."""
+"""The offset of the third direction for one step along it."""
 MARGIN_LEFT, MARGIN_BELOW = 62.0, 44.0
 LETTERS = 8
 CAPTION = 150.0
-"""How wide the caption may be."""
+"""The most width of the caption."""
 
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """Neighbouring axes of the result that the operand follows or repeats alike, drawn as one."""
+    """Neighbouring axes of the result along which the operand is stretched alike; they are drawn as one direction."""
 
     stretched: Certainty
     sizes: tuple[int | str | None, ...]
 
     @property
     def label(self) -> str:
-        """`2·3`: the sizes of the axes."""
+        """Return the sizes of the axes: `2·3`."""
         return cut("·".join("?" if size is None else str(size) for size in self.sizes), LETTERS)
 
     @property
     def cells(self) -> int | None:
-        """How many cells are drawn, None where they would be too many or are not known."""
+        """Return the number of cells that are drawn; None if there are too many or the number is unknown."""
         (size,) = self.sizes if len(self.sizes) == 1 else (None,)
         return size if isinstance(size, int) and 0 < size <= CELLS else None
 
     @property
     def length(self) -> float:
-        """How long the result is along it; a direction of no axis has no length."""
+        """Return the length of the result along this direction; 0 for a direction without axes."""
         if not self.sizes:
             return 0.0
         return CELL * self.cells if self.cells is not None else LONG
 
     @property
     def part(self) -> float:
-        """How long the operand is along it."""
+        """Return the length of the operand along this direction."""
         return self.length if self.stretched == "no" else CELL
 
 
 def directions(space: Sequence[int | str | None], axes: Sequence[OperandAxis]) -> list[Direction]:
-    """A direction for each axis but those of size 1; where they are too many, one for neighbours that are alike."""
+    """Return a direction for each axis whose size is not 1; with more than three, one for neighbours that are alike."""
     kept = [(axis.stretched, size) for axis, size in zip(axes, space, strict=True) if size != 1]
     if len(kept) <= MOST_DIRECTIONS:
         return [Direction(stretched, (size,)) for stretched, size in kept]
@@ -68,12 +68,12 @@ def directions(space: Sequence[int | str | None], axes: Sequence[OperandAxis]) -
 
 
 def can_be_drawn(found: Sequence[Direction]) -> bool:
-    """Whether paper has enough directions, and something happens."""
+    """Return whether there are one to three directions, and the operand is stretched along one of them."""
     return 0 < len(found) <= MOST_DIRECTIONS and any(each.stretched != "no" for each in found)
 
 
 def extent(found: Sequence[Direction]) -> Point:
-    """Width and height of the drawing, its labels included."""
+    """Return the width and height of the drawing with its labels."""
     x, y, z = _three(found)
     return MARGIN_LEFT + max(x.length + z.length * DEPTH[0], CAPTION) + 8, y.length - z.length * DEPTH[
         1
@@ -81,7 +81,7 @@ def extent(found: Sequence[Direction]) -> Point:
 
 
 def draw(found: Sequence[Direction], caption: str, origin: Point) -> Iterator[str]:
-    """Yield the elements; `origin` is the upper left corner of what `extent` measures."""
+    """Yield the SVG elements; `origin` is the upper left corner of the area that `extent` measures."""
     x, y, z = _three(found)
     left, top = origin[0] + MARGIN_LEFT, origin[1] - z.length * DEPTH[1] + 4
     solid = _Solid(left, top, x.part, y.part, z.part)
@@ -101,7 +101,7 @@ def draw(found: Sequence[Direction], caption: str, origin: Point) -> Iterator[st
 
 @dataclass(frozen=True, slots=True)
 class _Solid:
-    """A box by its front's upper left corner and its three lengths."""
+    """A box: the upper left corner of its front, and three lengths."""
 
     left: float
     top: float
@@ -121,14 +121,17 @@ class _Solid:
 
 
 def _three(found: Sequence[Direction]) -> tuple[Direction, Direction, Direction]:
-    """The directions to the right, down and backward; absent ones have no label and a length of one cell, or none."""
+    """Return the directions to the right, down and back.
+
+    An absent one has no label and the length of one cell, or 0 for back.
+    """
     flat = Direction("no", (1,))
     backward = found[-3] if len(found) > 2 else Direction("no", ())  # noqa: PLR2004 -- the third from the right
     return found[-1], found[-2] if len(found) > 1 else flat, backward
 
 
 def _ticks(left: float, top: float, x: Direction, y: Direction, z: Direction) -> Iterator[tuple[Point, Point]]:
-    """Yield the lines between the cells on the three faces that are seen."""
+    """Yield the lines between cells on the three visible faces."""
     at = _Solid(left, top, 0, 0, 0).point
     w, h, d = x.length, y.length, z.length
     for step in range(1, x.cells or 1):

@@ -1,4 +1,4 @@
-"""The operands' axes in rows, each under the axis of the result that it follows."""
+"""Draw the operands' axes in rows, each under the result's axis that it follows."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from graphfix.results.excerpt import OperandAxis, OperandExcerpt
 
 FEW_AXES = 4
 NARROW, WIDE, WIDEST = 48.0, 62.0, 88.0
-"""Of a cell: the least where there are many axes, the least where there are few and the most of many, the most."""
+"""Widths of a cell: the least for many axes; the least for few axes and the most for many; the most for few."""
 HIGH, GAP, HEAD = 38.0, 6.0, 22.0
 LETTER, SMALL_LETTER = 7.3, 6.7
-"""How wide letters are."""
+"""The widths of characters."""
 MOST_LETTERS = 16
 APART = 18.0
-"""Between the axes that broadcast and a matrix's own."""
+"""The space between the broadcast axes and the own axes of a matrix."""
 KEY = 20.0
 KEYS = {
     "gx-lift": "lifted: the operator adds it",
@@ -25,16 +25,16 @@ KEYS = {
     "gx-hatch": "maybe stretched: the sizes do not say",
     "gx-matrix": "matrix axis: not broadcast",
 }
-"""What the marks mean; of a drawing only those that are in it."""
+"""By CSS class: the explanation in the legend. A drawing lists only the classes that it contains."""
 
 
 def name(operand: OperandExcerpt) -> str:
-    """The value's name, or `operand 1` where none is given."""
+    """Return the value's name, or `operand 1` if it has none."""
     return printable(operand.value) or f"operand {operand.index}"
 
 
 def extent(op: str, space: Sequence[int | str | None], operands: Sequence[OperandExcerpt]) -> Point:
-    """Width and height of the drawing."""
+    """Return the width and height of the drawing."""
     cells = len(space) + max((_matrix(operand) for operand in operands), default=0)
     apart = APART if cells > len(space) else 0.0
     keys = len(_keys(operands))
@@ -46,7 +46,7 @@ def extent(op: str, space: Sequence[int | str | None], operands: Sequence[Operan
 def draw(
     op: str, space: Sequence[int | str | None], operands: Sequence[OperandExcerpt], origin: Point
 ) -> Iterator[str]:
-    """Yield the elements; `origin` is the upper left corner of what `extent` measures."""
+    """Yield the SVG elements; `origin` is the upper left corner of the area that `extent` measures."""
     left, top = origin[0] + _label(op, operands), origin[1]
     step = _cell(space) + GAP
     for axis in range(len(space)):
@@ -128,7 +128,7 @@ def _text(size: int | str | None) -> str:
 
 
 def _cell(space: Sequence[int | str | None]) -> float:
-    """How wide a cell is: as the longest size asks, within what the number of axes allows."""
+    """Return the width of a cell: enough for the longest size, within the limits for the number of axes."""
     least, most = (WIDE, WIDEST) if len(space) <= FEW_AXES else (NARROW, WIDE)
     longest = max((len(_text(size)) for size in space), default=0)
     return min(max((longest + 2) * LETTER, least), most)

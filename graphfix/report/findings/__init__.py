@@ -1,1 +1,4 @@
-"""What a linter does with sites: names that last, a choice among codes, a baseline; it sees results alone."""
+"""Functions of a linter: lasting names of findings, a choice among codes, and a baseline.
+
+This package reads results only.
+"""

@@ -1,4 +1,4 @@
-"""A file of findings that are known: what stands in it is no finding, so that only what is new counts.
+"""The baseline: a file of known findings, which `check --baseline` does not count, so that only new findings count.
 
     {
       "graphfix-baseline": 1,
@@ -9,8 +9,9 @@
       }
     }
 
-Sites are known by their fingerprints; the rest of a line is for people. Paths are written from the folder of the file,
-with `/`. All is sorted and a finding is a line, so that a difference in git shows what came and what went.
+Sites are recognized by their fingerprints; the other keys are for people. Paths are relative to the folder of the
+baseline, with `/`. Everything is sorted and each finding is a line, so that a diff in git shows new and removed
+findings.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ from graphfix.results.records import dataclass, field
 HEAD, VERSION = "graphfix-baseline", 1
 REPAIR = "mend it, or delete it and write it anew by --write-baseline"
 Known: TypeAlias = Mapping[str, object]
-"""A finding of the file: `fingerprint` and `code` are read, the rest is for people."""
+"""A finding of the file. `fingerprint` and `code` are read; the other keys are for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The known findings of a file, or of none that there is yet."""
+    """The known findings of a file, or an empty baseline if the file does not exist yet."""
 
     path: Path
     files: Mapping[str, Sequence[Known]] = field(default_factory=dict)
-    """By model, named from the baseline's folder."""
+    """By path of a model, relative to the baseline's folder: its known findings."""
 
     def name_of(self, model: Path) -> str:
-        """How the baseline names a model: from its own folder, with `/`."""
+        """Return the path of a model as the baseline contains it: relative to the baseline's folder, with `/`."""
         there = os.path.realpath(model.parent)
         try:
             folder = os.path.relpath(there, os.path.realpath(self.path.parent))
@@ -50,12 +51,12 @@ class Baseline:
         return (Path(folder) / model.name).as_posix()
 
     def fingerprints(self, model: Path) -> set[str]:
-        """The fingerprints of a model's known findings."""
+        """Return the fingerprints of a model's known findings."""
         return {str(each["fingerprint"]) for each in self.files.get(self.name_of(model), ())}
 
 
 def read(path: Path) -> Baseline:
-    """Raises GraphfixError for what is no baseline."""
+    """Read a baseline. Raises GraphfixError for a file that can't be read or is not a baseline."""
     try:
         refuse_pipe(path, "a baseline")
         content = json.loads(path.read_text(encoding="utf-8-sig"))
@@ -71,7 +72,7 @@ def read(path: Path) -> Baseline:
 
 
 def _files(path: Path, content: object) -> Mapping[str, Sequence[Known]]:
-    """The findings of a baseline's content. Raises GraphfixError for what is none."""
+    """Return the findings of a baseline's content by model. Raises GraphfixError for any other content."""
     if not isinstance(content, dict) or HEAD not in content:
         raise GraphfixError(f"{path}: no baseline: it has no '{HEAD}'; name the file that --write-baseline wrote")
     if content[HEAD] != VERSION:
@@ -91,19 +92,19 @@ def _files(path: Path, content: object) -> Mapping[str, Sequence[Known]]:
 
 
 def described(outcome: Outcome) -> list[Known]:
-    """The findings of a model as the file writes them."""
+    """Return the findings of a model as the baseline contains them."""
     found = zip(outcome.sites, fingerprints(outcome.sites), strict=True)
     return [_line(site, digits) for site, digits in found if site.is_finding]
 
 
 def unknown(outcome: Outcome, fingerprints_known: Collection[str]) -> tuple[Site, ...]:
-    """The sites without the findings that are known."""
+    """Return the sites without the known findings."""
     by_fingerprint = zip(outcome.sites, fingerprints(outcome.sites), strict=True)
     return tuple(site for site, digits in by_fingerprint if digits not in fingerprints_known or not site.is_finding)
 
 
 def text(files: Mapping[str, Sequence[Known]]) -> str:
-    """The file of these findings; a model without one is left out."""
+    """Return the text of a baseline with these findings; a model without findings is omitted."""
     blocks = []
     for name in sorted(files):
         lines = sorted((_sorted_by(each), f"      {json.dumps(each)}") for each in files[name])

@@ -1,4 +1,4 @@
-"""A name for a site that stays the same from run to run, whatever else is found: baselines and SARIF match by it."""
+"""A fingerprint for a site that does not change between runs, whatever else is found. Baselines and SARIF use it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from graphfix.results import Site
 
 
 def fingerprints(sites: Sequence[Site]) -> Iterator[str]:
-    """Yield 32 hexadecimal digits for each site, in the same order.
+    """Yield a fingerprint of 32 hexadecimal digits for each site, in the same order.
 
-    It holds the code, the node, its operator and scope, and the operand: no shape, no reason and no version, so that
-    other sizes, or another wording, are the same finding. Sites that agree in all of it are counted.
+    It is computed from the code, the node, its operator and graph, and the operand. Shapes, reasons and versions are
+    not included, so a finding with other sizes or another wording has the same fingerprint. Sites that agree in all of
+    these are numbered.
     """
     seen = Counter[tuple[str, str, str, str, int | None]]()
     for site in sites:

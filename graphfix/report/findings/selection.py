@@ -1,4 +1,4 @@
-"""Which finding codes count: codes and prefixes of them, of which the longest that fits decides."""
+"""Select finding codes by codes and prefixes of codes; the longest matching prefix decides."""
 
 from __future__ import annotations
 
@@ -8,36 +8,39 @@ from collections.abc import Sequence
 from graphfix.results.records import dataclass
 
 ALL = "ALL"
-"""The prefix of every code."""
+"""The word that matches every code."""
 OWN_CODE = r"(?!GF)[A-Z]{2,8}[0-9]{3}"
-"""What a finding code of a rewrite of the user's own looks like."""
+"""A regular expression for finding codes of the user's own rewrites."""
 OWN_PREFIX = r"(?!GF)[A-Z]{2,8}[0-9]{0,3}"
 
 
 @dataclass(frozen=True, slots=True)
 class CodeSelection:
-    """Codes that are asked for and codes that are not, each a code or its beginning: `GF102`, `GF1`, `ALL`."""
+    """Selected and ignored codes; each is a code or a prefix: `GF102`, `GF1`, `ALL`."""
 
     select: Sequence[str] = ()
-    """None: all."""
+    """If empty, all codes are selected."""
     ignore: Sequence[str] = ()
 
     def takes(self, code: str) -> bool:
-        """Whether a finding of this code counts. Of an equally long prefix on both sides, the ignored one wins."""
+        """Return whether a finding of this code counts.
+
+        If both sides have a match of the same length, the code is ignored.
+        """
         return _longest(self.select or (ALL,), code) > _longest(self.ignore, code)
 
 
 def may_be_own(prefix: str) -> bool:
-    """Whether codes of rewrites of the user's own may begin so: letters, but no GF, and digits."""
+    """Return whether a prefix can begin a code of the user's own rewrites: letters other than GF.., then digits."""
     return bool(re.fullmatch(OWN_PREFIX, prefix))
 
 
 def names_a_code(prefix: str, codes: Sequence[str]) -> bool:
-    """Whether any of the codes begins so."""
+    """Return whether a prefix is `ALL` or begins one of the codes."""
     return prefix == ALL or (bool(prefix) and any(code.startswith(prefix) for code in codes))
 
 
 def _longest(prefixes: Sequence[str], code: str) -> int:
-    """How long the longest of them is by which the code begins; -1 where there is none."""
+    """Return the length of the longest prefix that matches the code; 0 for `ALL`, -1 without a match."""
     lengths = (0 if prefix == ALL else len(prefix) for prefix in prefixes if prefix == ALL or code.startswith(prefix))
     return max(lengths, default=-1)

@@ -1,1 +1,1 @@
-"""The forms of a report that programs, CI services and viewers read, a module a form; `registry` lists them."""
+"""Report formats for programs, CI services and viewers, one module each; `registry` lists them."""

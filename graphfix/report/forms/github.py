@@ -1,7 +1,7 @@
-"""Workflow commands of GitHub Actions: annotations of the files, a line for each code of a model.
+"""Workflow commands of GitHub Actions: annotations of a model's file, one line for each finding code.
 
-GitHub shows ten warnings, ten errors and ten notices of a step: sites of one code are one line, and the tenth line of
-a kind counts those that are left out.
+GitHub shows ten warnings, ten errors and ten notices of a step. So all sites of a code share a line, and if there are
+more than ten lines of a kind, the tenth one counts the rest.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from graphfix.results import Outcome, Site
 from graphfix.results.records import dataclass
 
 SHOWN = 10
-"""Annotations of one kind that GitHub shows of a step."""
+"""The most annotations of one kind that GitHub shows for a step."""
 NAMED, LONGEST = 3, 1_000
-"""Sites that a line names, and letters of its message."""
+"""The most sites that a line lists, and the most characters of its message."""
 KINDS = {"found": "warning", "left": "notice"}
 
 
@@ -48,7 +48,7 @@ class Annotation:
 
 
 def github_text(entries: Sequence[Entry]) -> str:
-    """The lines, errors first; nothing where nothing is to be said."""
+    """Return the lines, errors first; "" if there are none."""
     annotations = [annotation for entry in entries for annotation in _annotations(entry)]
     lines: list[str] = []
     for kind in ("error", "warning", "notice"):
@@ -95,7 +95,7 @@ def _site(site: Site) -> str:
 
 
 def _data(text: str) -> str:
-    """What stands behind `::`; there is no line break in it, `printable` has written those out."""
+    """Return a text for the part behind `::`. It has no line breaks, because `printable` has escaped them."""
     return printable(text).replace("%", "%25")
 
 

@@ -1,4 +1,7 @@
-"""The JSON document of `fix`, `check`, `verify` and `tosa`: additions are free, a removal is a new `schema`."""
+"""The JSON document of `fix`, `check`, `verify` and `tosa`.
+
+New keys keep the number `schema`; a removed key raises it.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,14 @@ FIELDS = (
     "output format target changed dry_run sites_left check_options reused rewrites sites suppressed verdict assumes"
     " open_sizes notes own_codes seconds conversion".split()
 )
-"""The fields of an outcome that its document has, in the order of the document."""
+"""The fields of an outcome that the document contains, in its order."""
 
 
 def document(entry: Entry) -> dict[str, Any]:
-    """Describe one model. Dims are ints, strings for symbols, None for unknown; an unranked shape is None."""
+    """Return the document of one model.
+
+    Dims are ints, strings for symbols, None if unknown; an unknown shape is None.
+    """
     head = {"schema": SCHEMA, "graphfix": VERSION, "command": entry.command, "model": entry.source}
     if isinstance(entry, Failure):
         return {**head, "error": entry.error, "kind": entry.kind}
@@ -29,14 +35,14 @@ def document(entry: Entry) -> dict[str, Any]:
 
 
 def json_text(entries: Sequence[Entry]) -> str:
-    """One model's document, or `{"schema": 1, "models": [...]}` for several."""
+    """Return the document of one model, or `{"schema": 1, "models": [...]}` for several models."""
     documents = [document(entry) for entry in entries]
     document_ = documents[0] if len(documents) == 1 else {"schema": SCHEMA, "models": documents}
     return json.dumps(document_, indent=2, allow_nan=False, default=str) + "\n"
 
 
 def _plain(value: object) -> object:
-    """Turn records into objects; JSON has no NaN and no infinity: they become strings."""
+    """Return a value as JSON can store it: records become objects, NaN and infinities become strings."""
     if is_dataclass(value):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):

@@ -1,7 +1,7 @@
-"""JUnit XML: a suite for each model, a case for each question that a command asks about it.
+"""JUnit XML: a test suite for each model, with a test case for each question that a command answers.
 
-`check` asks about each finding code; `fix`, `verify` and `tosa` about the proof, the runs, the sizes that were claimed
-and the conversion. A question that was not asked, or has no answer that counts, is a skipped case.
+`check` has a case for each finding code. `fix`, `verify` and `tosa` have cases for the proof, the runs, the claimed
+sizes and the conversion. A question that was not asked, or whose answer does not matter, is a skipped case.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 LISTED = 200
-"""Sites that a failure lists."""
+"""The most sites that a failed case lists."""
 Answer = Literal["passed", "failure", "error", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question, its answer in a line, and what else there is to read."""
+    """A test case: a question, its answer, and further lines."""
 
     name: str
     answer: Answer
@@ -38,7 +38,7 @@ class Case:
 
 
 def junit_text(entries: Sequence[Entry]) -> str:
-    """The document; names are written with their control characters spelled out, for XML has no way to hold them."""
+    """Return the XML document. Control characters in names are escaped as text, because XML can't contain them."""
     from xml.etree import ElementTree as ET
 
     root = ET.Element("testsuites", name="graphfix")
@@ -58,7 +58,7 @@ def _suite(entry: Entry, suite: Element) -> list[Case]:
 
 
 def _count(element: Element, cases: Sequence[Case]) -> None:
-    """Set how many cases there are, and of which kind."""
+    """Set the attributes with the numbers of cases, failures, errors and skipped cases, and the total time."""
     element.set("tests", str(len(cases)))
     for name, answer in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         element.set(name, str(sum(case.answer == answer for case in cases)))
@@ -101,7 +101,10 @@ def _cases(entry: Entry) -> Iterator[Case]:
 
 
 def _codes(outcome: Outcome) -> Iterator[Case]:
-    """Yield a case for each code; all come from one walk over the model, whose time they share."""
+    """Yield a case for each finding code.
+
+    All codes are checked in one pass, so each case has an equal share of its time.
+    """
     codes = (*pages.codes(), *outcome.own_codes)
     share = sum(outcome.seconds.values()) / len(codes)
     for code in codes:
@@ -118,7 +121,7 @@ def _site(site: Site) -> str:
 
 
 def _proof(verdict: Verdict, outcome: Outcome) -> Case:
-    """Whether the two are proved equal; that no proof was found is no failure where the runs decide."""
+    """Return the case of the proof. A missing proof is a skipped case, not a failure, because the runs then decide."""
     seconds = outcome.seconds.get("proof", 0.0)
     if verdict.proof is None:
         return Case("proof", "skipped", "no proof was asked for", seconds=seconds)
@@ -135,11 +138,11 @@ ANSWERS: dict[str, Answer] = {
     "undecided": "error",
     "skipped": "skipped",
 }
-"""What the runs answer, which decide where nothing is proved."""
+"""By status of a verdict: the answer of the case `runs`."""
 
 
 def _runs(verdict: Verdict, outcome: Outcome) -> Case:
-    """What decides where nothing is proved: it is an error that neither of them does."""
+    """Return the case of the runs. If neither the proof nor the runs decide, it is an error."""
     seconds = sum(spent for step, spent in outcome.seconds.items() if step != "proof")
     answer = ANSWERS[verdict.status]
     if verdict.status == "proved" and not verdict.runs:
@@ -148,7 +151,7 @@ def _runs(verdict: Verdict, outcome: Outcome) -> Case:
 
 
 def _facts(facts: Facts | None) -> Case:
-    """Whether the sizes that the rewriter went by are those that the runtime gave."""
+    """Return the case of the claimed sizes: whether the runtime's sizes are those that the view claimed."""
     if facts is None:
         return Case("facts", "skipped", "no size was claimed")
     said = f"{facts.claimed} claimed, {facts.observed} observed, {facts.contradicted} contradicted"
@@ -168,6 +171,6 @@ CONVERTED: dict[str, Answer] = {
 
 
 def _conversion(outcome: Outcome, done: Conversion) -> Case:
-    """What the TOSA tools say."""
+    """Return the case of the conversion to TOSA."""
     lines = conversion_texts(outcome, done)
     return Case("conversion", CONVERTED[done.status], lines[-1], lines)

@@ -1,7 +1,7 @@
-"""The Markdown report, for a comment on a pull request: a table of all models, then each model in short.
+"""The Markdown report, for a comment on a pull request: a table of all models, then a short section for each model.
 
-GitHub refuses a comment of more than 65,536 characters: the report is always shorter, and its last line counts what is
-left out. Each model has an equal part of the room. The first sites are in sight, the others and the evidence collapsed.
+GitHub refuses a comment of more than 65,536 characters. The report is always shorter, and its last line counts what was
+omitted. Each model has an equal share of the space. The first sites are visible, the others and the evidence collapsed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from graphfix.results import Conversion, Outcome, Run, Site, Verdict
 from graphfix.version import VERSION
 
 MOST, LAST_LINE = 65_000, 500
-"""Bytes of the report, and of the line that counts what is left out."""
+"""The most bytes of the report, and the bytes reserved for the line that counts what was omitted."""
 IN_SIGHT = 20
-"""Sites of a model that are not collapsed."""
+"""The most sites of a model that are not collapsed."""
 HEADINGS = (
     ("changed", "Made explicit"),
     ("found", "Found"),
@@ -40,11 +40,11 @@ HEADINGS = (
 SITES = ("code", "node", "operator", "operand", "before", "after", "rewrite", "reason")
 RUNS = ("sizes", "optimizations", "status", "outputs", "largest difference", "reason")
 KERNEL_RUNS = ("sizes", "kernels", *RUNS[2:])
-"""Where the runtime has several kernel sets, they take the place of the optimizations."""
+"""The headings if the runtime has several kernel sets: a column for the set instead of the optimizations."""
 
 
 def markdown(entries: Sequence[Entry]) -> str:
-    """A summary of the models, then one section a model with something to say."""
+    """Return a summary of the models, then a section for each model that the summary does not describe completely."""
     command = entries[0].command if entries else ""
     cut = Counter[str]()
     lines = [f"# graphfix {command}".rstrip(), "", f"graphfix {VERSION}, {counted(len(entries), 'model')}."]
@@ -65,7 +65,7 @@ def markdown(entries: Sequence[Entry]) -> str:
 
 
 def _silent(entry: Entry) -> bool:
-    """Whether the summary says all: a check that found nothing."""
+    """Return whether the summary describes a model completely: a check without findings and notes."""
     if isinstance(entry, Failure) or entry.command != "check":
         return False
     return not (findings(entry) or entry.notes or entry.open_sizes or entry.assumes)
@@ -123,7 +123,7 @@ def _facts(outcome: Outcome) -> Iterator[str]:
 
 
 def _sites(outcome: Outcome) -> Iterator[Block]:
-    """Yield the first sites in sight, what is left of each status collapsed; exempt ones are all collapsed."""
+    """Yield the first sites of each status visibly and the rest collapsed; exempt sites are all collapsed."""
     in_sight = IN_SIGHT
     for status, heading in HEADINGS:
         sites = iter([site for site in outcome.sites if site.status == status])

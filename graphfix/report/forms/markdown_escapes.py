@@ -1,4 +1,4 @@
-"""Escape names and texts for Markdown: code spans, running text, table rows, and blocks that are cut to a size."""
+"""Escape names and texts for Markdown: code spans, prose, table rows, and blocks that are cut to a size."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from graphfix.report.text import shortened
 from graphfix.results.records import dataclass
 
 NAME, TEXT = 120, 600
-"""Letters of a name and of a text; what is longer is shortened in the middle."""
+"""The most characters of a name and of a text; longer ones are shortened in the middle."""
 MARKUP = re.compile(r"[\\`*_<>~&]|(?<=\])[(\[]|(?<=\[)\^")
-"""What is markup wherever it stands, and what makes a link or a note of a text in brackets: `[2,3]` stays as it is."""
+"""Characters that are markup anywhere, or that turn brackets into a link or a footnote; `[2,3]` is unchanged."""
 LINKED = re.compile(r"[@#$]|://|www\.|\bGH-\d|\b[0-9a-f]{7,40}\b", re.IGNORECASE)
-"""In a word of which GitHub makes a mention, a link to an issue or a commit, an address or a formula."""
+"""A regular expression for words that GitHub turns into mentions, links to issues or commits, addresses or formulas."""
 AT_START = re.compile(r"^(?:[-+=\[]|\d+[.)])")
-"""What begins a list, an underline or a definition where a line begins with it."""
+"""A regular expression for the beginning of a line that Markdown reads as a list, an underline or a definition."""
 
 
 def code(text: str) -> str:
-    """A code span; the fence is longer than any row of backticks inside."""
+    """Return a code span. Its fence is longer than any run of backticks inside."""
     plain = shortened(text, NAME) or " "
     ticks = re.findall("`+", plain)
     if not ticks:
@@ -30,7 +30,7 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Running text: what would be markup is escaped, a word that GitHub would link is a code span."""
+    """Return a text as prose: markup is escaped, and a word that GitHub would link becomes a code span."""
     escaped = re.sub(r"\S+", lambda word: _word(word[0]), shortened(text, TEXT))
     return AT_START.sub(lambda start: f"{start[0][:-1]}\\{start[0][-1]}", escaped)
 
@@ -40,7 +40,7 @@ def _word(word: str) -> str:
 
 
 def row(cells: Iterable[str]) -> str:
-    """A row of a table. A bar ends a cell, even in a code span and, for some readers, behind a backslash."""
+    """Return a row of a table. A `|` is escaped, because it ends a cell, even in a code span."""
     return f"| {' | '.join(map(_cell, cells))} |"
 
 
@@ -50,22 +50,25 @@ def _cell(cell: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Lines that belong together: without at least one row the rest is not shown either."""
+    """Lines that belong together. If no row fits, head and tail are omitted too."""
 
     head: Sequence[str]
     rows: Sequence[str]
     tail: Sequence[str] = ()
     what: str = "line"
-    """What a row is, for the count of those that are left out."""
+    """The noun for a row when omitted rows are counted."""
 
 
 def table(title: Sequence[str], heads: Sequence[str], rows: Iterable[Sequence[str]], what: str = "line") -> Block:
-    """A block with a row a line."""
+    """Return a block with a table, one row for each line."""
     return Block((*title, row(heads), f"|{' --- |' * len(heads)}"), tuple(map(row, rows)), what=what)
 
 
 def collapsed(summary: str, block: Block) -> Block:
-    """The block behind a line that is clicked to open it; the blank lines let GitHub read what is inside."""
+    """Return the block behind a summary that a reader clicks to open it.
+
+    GitHub needs the blank lines to read what is inside.
+    """
     head = (
         "",
         "<details>",
@@ -77,12 +80,12 @@ def collapsed(summary: str, block: Block) -> Block:
 
 
 def size(lines: Iterable[str]) -> int:
-    """How many bytes the lines have: no less than letters, whoever counts them."""
+    """Return the bytes of the lines. They are at least as many as the characters, however those are counted."""
     return sum(len(line.encode("utf-8", "backslashreplace")) + 1 for line in lines)
 
 
 def fit(blocks: Iterable[Block], room: int, cut: Counter[str]) -> Iterator[str]:
-    """Yield as many lines as there is room for, in order; what is left out is counted."""
+    """Yield as many lines as fit into `room` bytes, in order; `cut` counts the omitted rows."""
     for block in blocks:
         rest = room - size((*block.head, *block.tail))
         shown: list[str] = []

@@ -1,8 +1,9 @@
-"""Node data for Google's Model Explorer: the nodes that sites are about, coloured on the graph of the model.
+"""Node data for Google's Model Explorer, which colours the nodes with sites on the graph of the model.
 
-The viewer finds a node by its graph and its id. In a TFLite file that is the operator's place in its subgraph. For ONNX
-the adapter takes the node's name, and `NODE/ATTRIBUTE` for a body; nodes without a name it counts, which is done here
-where the whole model is known and has no body: else they are left out, and the title says how many.
+The viewer finds a node by its graph and an id. For a TFLite file the id is the operator's index in its subgraph. For
+ONNX it is the node's name, or `NODE/ATTRIBUTE` for a body. ONNX nodes without a name are numbered by the viewer's
+adapter. The numbers are reproduced here if the excerpt contains the whole model and the model has no body. Otherwise
+such nodes are omitted, and the title says how many.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ COLOURS: Mapping[str, tuple[str, str]] = {
     "changed": ("#1b6e3c", "#ffffff"),
     "exempt": ("#d0d7de", "#000000"),
 }
-"""Of a node and of its text, by the status of its sites; of several the first here counts."""
+"""By status: the colours of a node and of its text. A node with several statuses has the first of these."""
 INPUT, VALUE, MODEL = "input", "value", "model"
-"""The operators of sites that are about no node."""
+"""The operators of sites that are not about a node."""
 BRANCHES = ("then_branch", "else_branch")
-"""The bodies of If, which the adapter for ONNX draws inside the graph around it."""
+"""The bodies of If, which the ONNX adapter draws inside the surrounding graph."""
 MAIN, UNNAMED = "main", ""
 NOTHING = Excerpt((), 0)
 Places: TypeAlias = Mapping[tuple[str, str], str]
-"""By graph and node, as a site names them: the viewer's id."""
+"""By (graph, node) of a site: the viewer's id."""
 
 
 def node_data_text(entries: Sequence[Entry]) -> str:
-    """The nodes by graph; of one graph whose name is not known its nodes alone, which any graph shows."""
+    """Return the JSON text: the nodes by graph, or the nodes alone for a single graph without a known name."""
     graphs: dict[str | None, Any] = {}
     for entry in entries:
         if isinstance(entry, Outcome):
@@ -45,7 +46,7 @@ def node_data_text(entries: Sequence[Entry]) -> str:
 
 
 def _graphs(outcome: Outcome) -> dict[str | None, Any]:
-    """By graph, as the viewer calls it, what it shows; None is one whose name only the file says."""
+    """Return the viewer's data by name of a graph; None is a graph whose name is unknown."""
     ids = _tflite_id if outcome.format == "tflite" else _onnx_id
     drawn = outcome.excerpt or NOTHING
     places = _places(drawn) if outcome.format == "tflite" else _counted_nodes(drawn)
@@ -73,7 +74,7 @@ def _graph(title: str, nodes: Mapping[str, Sequence[Site]]) -> dict[str, Any]:
 
 
 def _result(sites: Sequence[Site]) -> dict[str, str]:
-    """`GF101 GF102 found` on the colour of that."""
+    """Return the viewer's entry for a node: a text such as `GF101 GF102 found`, and colours."""
     statuses = {site.status for site in sites}
     status = next(each for each in COLOURS if each in statuses)
     codes = sorted({site.code for site in sites if site.status == status})
@@ -85,19 +86,19 @@ def _result(sites: Sequence[Site]) -> dict[str, str]:
 
 
 def _tflite_id(site: Site, places: Places) -> str | None:
-    """The operator's place: its label has it too. A value is found by the name of its tensor."""
+    """Return the operator's index, which is also in its label; for a value, the name of its tensor."""
     if site.op in (INPUT, VALUE):
         return site.node
     return places.get((site.graph, site.node)) or _number(site.node, re.escape(site.op))
 
 
 def _places(excerpt: Excerpt) -> dict[tuple[str, str], str]:
-    """The place of each operator in its subgraph, where an excerpt says it."""
+    """Return the index of each operator in its subgraph, as far as the excerpt contains the operator."""
     return {(node.graph, node.node): str(node.position) for node in excerpt.nodes if node.position is not None}
 
 
 def _onnx_id(site: Site, places: Places) -> str | None:
-    """The node's name; None where it has none, and nobody knows how the adapter counts it."""
+    """Return the node's name; None for a node without a name whose number in the adapter is unknown."""
     if site.op == INPUT:
         return f"[value] {site.node}"
     unnamed = _number(site.node, re.escape(site.op)) is not None
@@ -105,7 +106,10 @@ def _onnx_id(site: Site, places: Places) -> str | None:
 
 
 def _counted_nodes(excerpt: Excerpt) -> dict[tuple[str, str], str]:
-    """`node`, `node_1` ...: the nodes without a name, as the adapter counts them; nothing where that can't be said."""
+    """Return the adapter's ids `node`, `node_1` ...
+
+    of the nodes without a name; empty if the excerpt is not the whole model.
+    """
     nodes = sorted(
         ((node.position, node) for node in excerpt.nodes if node.position is not None), key=lambda pair: pair[0]
     )
@@ -118,15 +122,15 @@ def _counted_nodes(excerpt: Excerpt) -> dict[tuple[str, str], str]:
 
 
 def _number(node: str, operator: str = "[^/]+") -> str | None:
-    """The 3 of `Add#3`, a node that the file gives no name."""
+    """Return the 3 of `Add#3`, the label of a node without a name; None for any other label."""
     number = re.fullmatch(rf"{operator}#(\d{{1,9}})", node)
     return number[1] if number else None
 
 
 def _graph_id(format_: str, graph: str, names: Mapping[str, str]) -> tuple[str | None, str]:
-    """What the viewer calls a graph, and what it puts in front of the names of its nodes.
+    """Return the viewer's name of a graph, and the prefix of the ids of its nodes.
 
-    None is one whose name only the file says, UNNAMED the body of a node without a name.
+    The name is None if only the file contains it, and UNNAMED for the body of a node without a name.
     """
     if format_ == "onnx" and graph.startswith("function "):
         domain, _, name = graph.removeprefix("function ").rpartition(".")

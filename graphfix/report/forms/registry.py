@@ -1,4 +1,4 @@
-"""List the forms of a report by suffix and by name, and write reports."""
+"""List the report formats by suffix and by name, and write reports."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ Form: TypeAlias = Callable[[Sequence[Entry]], str]
 TEXTS: Mapping[str, Form] = MappingProxyType(
     {"json": json_text, "markdown": markdown, "sarif": sarif_text, "junit": junit_text, "github": github_text}
 )
-"""Name of a form that is printed -> what makes it."""
+"""By name of a format that can be printed: the function that returns its text."""
 ROOM = 1 << 16
-"""Bytes that are written into a report's folder as a trial, before a model is touched."""
+"""The bytes of the trial file that is written into a report's folder before any model is read."""
 NODE_DATA = ".node_data.json"
 FORMS: Mapping[str, Form] = MappingProxyType(
     {
@@ -48,31 +48,31 @@ FORMS: Mapping[str, Form] = MappingProxyType(
         NODE_DATA: node_data_text,
     }
 )
-"""Suffix of a report file -> what makes it; of two that fit the longer one counts."""
+"""By suffix of a report file: the function that returns its text. The longest matching suffix counts."""
 DRAWN = frozenset({HTML, NODE_DATA})
-"""The forms that show where in the model a site is."""
+"""The formats that need the nodes around sites, so the request must ask for an excerpt."""
 
 
 def schema_text() -> str:
-    """The JSON Schema (draft 2020-12) of what `json_text` writes, as published: `graphfix/report/schema`."""
+    """Return the published JSON Schema (draft 2020-12) of the documents that `json_text` writes."""
     return resources.files("graphfix.report").joinpath("schema/graphfix-1.json").read_text(encoding="utf-8")
 
 
 def needs_excerpt(path: Path) -> bool:
-    """Whether the form of this report draws the model around the sites: the request has to ask for it."""
+    """Return whether the format of this report draws the nodes around sites."""
     return _suffix(path) in DRAWN
 
 
 def _suffix(path: Path) -> str | None:
-    """The longest suffix of a form that the name ends with."""
+    """Return the longest suffix of a format with which the file's name ends; None if there is none."""
     name = path.name.lower()
     return max((suffix for suffix in FORMS if name.endswith(suffix)), key=len, default=None)
 
 
 def refuse(path: Path, models: int = 1, *, folder_is_made: bool = False) -> None:
-    """Raise GraphfixError if `write` could not succeed for this number of models; called before a model is touched.
+    """Raise GraphfixError if `write` could not succeed for this number of models; called before a model is read.
 
-    A trial file is written into the report's folder, and removed. `folder_is_made`: the folder need not exist yet.
+    A trial file is written into the report's folder and removed. If `folder_is_made`, the folder need not exist yet.
     """
     _refuse_name(path, models, folder_is_made=folder_is_made)
     if path.parent.is_dir():
@@ -101,9 +101,9 @@ def _refuse_stream(path: Path, wanted: str) -> None:
 
 
 def write(path: Path, entries: Sequence[Entry], run: RunFacts | None = None) -> None:
-    """Write a report in the form that the suffix names; it appears whole or not at all. Raises GraphfixError.
+    """Write a report in the format of its suffix; the file appears complete or not at all. Raises GraphfixError.
 
-    `run` stands at the head of an HTML page; the other forms do not have it.
+    `run` is printed at the head of an HTML page; other formats omit it.
     """
     _refuse_name(path, len(entries))
     suffix = _suffix(path) or ""
@@ -129,7 +129,7 @@ def _scratch(path: Path, what: str) -> Iterator[Path]:
 
 
 def publish(path: Path, text: str, what: str) -> None:
-    """Write a file that is `what`; it appears whole or not at all. Raises GraphfixError."""
+    """Write a file; it appears complete or not at all. `what` names it in an error. Raises GraphfixError."""
     _refuse_stream(path, f"the {what}")
     with _scratch(path, what) as scratch:
         with scratch.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:

@@ -1,7 +1,7 @@
 """SARIF 2.1.0 for code scanning: a rule for each finding code, a result for each finding of `check`.
 
-A model is one binary file: every result is at its line 1 (GitHub shows none without a line), and the logical location
-names the graph and the node. What `fix` changed is no result; that two models differ is one.
+A model is one binary file, so every result is at its line 1, because GitHub shows no result without a line. The logical
+location contains the graph and the node. An edit of `fix` is not a result, but a difference between two models is one.
 """
 
 from __future__ import annotations
@@ -28,19 +28,22 @@ from graphfix.results import Outcome, Site
 from graphfix.version import VERSION
 
 MOST = 25_000
-"""Results of a run that GitHub takes; a file with more is refused as a whole."""
+"""The most results of a run that GitHub accepts; it refuses a file with more results."""
 LONGEST = 2_000
-"""Letters of a message."""
+"""The most characters of a message."""
 LEVELS = {"found": "warning", "left": "note"}
 DIFFERENT = "different"
-"""The rule of `verify`: it has no finding code."""
+"""The id of the rule for `verify`, which has no finding code."""
 DIFFERENCE = "The rewritten model does not compute what the original computes, or not with the sizes that were claimed."
 WARNING, ERROR = "warning", "error"
 Part = dict[str, Any]
 
 
 def sarif_text(entries: Sequence[Entry]) -> str:
-    """One run for all models. Models that failed, and what was cut, are notifications of its invocation."""
+    """Return the SARIF document, with one run for all models.
+
+    Models that failed, and omitted results, are notifications of the run's invocation.
+    """
     own = (_own_rule(code, line) for code, line in own_codes(entries).items())
     rules = [*map(_rule, pages.codes()), *own, _of_verify()]
     results = [result for entry in entries if isinstance(entry, Outcome) for result in _results(entry)]
@@ -71,7 +74,7 @@ def sarif_text(entries: Sequence[Entry]) -> str:
 
 
 def _rule(code: str) -> Part:
-    """What `explain CODE` prints; the first paragraph is the full description, its first sentence the short one."""
+    """Return the rule of a finding code: its page, with the first paragraph as description."""
     page = pages.page(code)
     title, _, text = page.partition("\n")
     paragraph = " ".join(text.strip().split("\n\n")[0].split())
@@ -81,7 +84,7 @@ def _rule(code: str) -> Part:
 
 
 def _own_rule(code: str, line: str) -> Part:
-    """The rule of a rewrite of the user's own, of which an outcome knows the first line of its page."""
+    """Return the rule for a finding code of the user's own rewrite; only the first line of its page is known."""
     text = printable(line) or code
     return _described(code, code, text, text, {"text": text})
 
@@ -106,7 +109,10 @@ def _described(code: str, name: str, sentence: str, paragraph: str, more: Part, 
 
 
 def _results(outcome: Outcome) -> Iterator[Part]:
-    """Yield the findings of a check, and a difference; the fingerprints count every site, shown or not."""
+    """Yield the findings of a check, and a difference of two models.
+
+    The fingerprints are computed over all sites, so they do not depend on which sites are findings.
+    """
     if outcome.command == "check":
         file = _file(outcome.source)
         for site, fingerprint in zip(outcome.sites, fingerprints(outcome.sites), strict=True):
@@ -149,14 +155,14 @@ def _finding(outcome: Outcome, site: Site, file: Part, fingerprint: str) -> Part
 
 
 def _file(model: str) -> Part:
-    """The whole file, as SARIF names a place in it."""
+    """Return the location of the whole file."""
     address = uri(model)
     base = {} if address.startswith("file:") else {"uriBaseId": "%SRCROOT%"}
     return {"physicalLocation": {"artifactLocation": {"uri": address, **base}, "region": {"startLine": 1}}}
 
 
 def _message(text: str) -> Part:
-    """A plain text message: what SARIF reads as a placeholder or a link in it is written so that it is none."""
+    """Return a plain text message, in which no placeholder or link of SARIF is recognized."""
     return {"text": shortened(text, LONGEST).replace("{", "{{").replace("}", "}}").replace("](", "] (")}
 
 

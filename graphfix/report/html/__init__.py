@@ -1,4 +1,4 @@
-"""The HTML report: one file that needs no network, with a table of sites, drawings, the graph and the verdict."""
+"""The HTML report: one file without network access, with tables, drawings, the graph and the verdict."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graphfix.results.run_facts import RunFacts
 from graphfix.version import VERSION
 
 SCRIPTS = ("data", "filters", "grid", "notation", "neighbours", "layers", "detail", "models", "page")
-"""In the order in which one uses what the others define."""
+"""The scripts in the order of their dependencies."""
 
 
 def page(entries: Sequence[Entry], run: RunFacts | None = None) -> str:
@@ -61,7 +61,7 @@ def _run(run: RunFacts | None) -> str:
 
 
 def _policy(script: str) -> str:
-    """Nothing is fetched, and no script runs but the page's own, whatever a name would have the page say."""
+    """Return the Content-Security-Policy: nothing is fetched, and no script runs but the page's own."""
     digest = b64encode(sha256(script.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
 

@@ -1,4 +1,4 @@
-"""The elements of the page as text: every name and sentence goes through here, and none can break out."""
+"""HTML elements as text. Every name and sentence passes through these functions, which escape it."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from graphfix.report.text import cut, printable
 
 MOST_LETTERS = 1000
 FOLDED = 12
-"""Of more items than that a list is closed until it is opened."""
+"""A list of more items is collapsed until the reader opens it."""
 
 
 def escaped(text: object) -> str:
-    """A text on one line without marks of HTML, also for an attribute."""
+    """Return a text on one line with HTML escaped, also for attributes."""
     return escape(printable(str(text)))
 
 
 def words(text: object) -> str:
-    """A sentence: on one line, without marks of HTML; what it quotes can't turn the line around, or fill the page."""
+    """Return a sentence on one line, escaped and cut; its text direction does not affect the rest of the line."""
     return f"<bdi>{escaped(cut(str(text), MOST_LETTERS))}</bdi>"
 
 
 def code(text: object) -> str:
-    """A name or a notation, in the letters of a terminal."""
+    """Return a name or a notation in a monospaced font."""
     return f"<code>{words(text)}</code>"
 
 
 def option(text: str) -> str:
-    """What is to be pasted into a command line: however long, it is not cut."""
+    """Return a text that users paste into a command line; it is never cut."""
     return f"<code><bdi>{escaped(text)}</bdi></code>"
 
 
@@ -66,12 +66,12 @@ def _foot(cells: Sequence[str]) -> str:
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:
-    """Write names and values, the values as HTML."""
+    """Return a list of names and values; the values are HTML."""
     return f'<dl class="facts">{"".join(f"<dt>{escaped(name)}</dt><dd>{value}</dd>" for name, value in pairs)}</dl>'
 
 
 def listed(items: Iterable[str], what: str) -> str:
-    """Write a list of HTML, closed where it is long: `38 assumptions`; write nothing where there are no items."""
+    """Return a list of HTML items, collapsed if it is long: `38 assumptions`; "" if there are no items."""
     lines = [f"<li>{item}</li>" for item in items]
     body = f"<ul>{''.join(lines)}</ul>" if lines else ""
     if len(lines) <= FOLDED:
@@ -80,6 +80,6 @@ def listed(items: Iterable[str], what: str) -> str:
 
 
 def section(heading: str, parts: Iterable[str], *, level: int = 3) -> str:
-    """Write a heading and what follows it, or nothing where nothing does."""
+    """Return a heading and the parts that follow it; "" if all parts are empty."""
     body = "".join(parts)
     return f"<section><h{level}>{escaped(heading)}</h{level}>{body}</section>" if body else ""

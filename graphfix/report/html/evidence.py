@@ -1,4 +1,4 @@
-"""The verdict in full: proof, runs, facts, exceptions, assumptions, versions; and what the TOSA tools made."""
+"""The verdict in full: proof, runs, claimed sizes, exceptions, assumptions, versions; and the TOSA conversion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPTIMIZED = (
 
 
 def verdict(found: Verdict | None) -> Iterator[str]:
-    """Yield the parts of the verdict that there are."""
+    """Yield the sections of a verdict that are not empty."""
     if found is None:
         return
     yield section("Proof", _proof(found.proof or {}))
@@ -39,7 +39,7 @@ def verdict(found: Verdict | None) -> Iterator[str]:
 
 
 def conversion(outcome: Outcome) -> Iterator[str]:
-    """Yield what `tosa` says."""
+    """Yield the section about the conversion to TOSA."""
     done = outcome.conversion
     if done is None:
         return

@@ -1,4 +1,4 @@
-"""The parts of the page that need no script: the models, their summaries, bytes and verdicts, and the code pages."""
+"""The parts of the page that need no script: each model's summary and verdict, and the pages of finding codes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEADINGS, TITLE = re.compile(r"(#+) (.*)"), r"\2"
 
 
 def model(number: int, entry: Entry) -> str:
-    """Write the part of one model."""
+    """Return the section of one model."""
     head = (
         f'<section class="model" id="m{number}" aria-labelledby="m{number}-name"><h2 id="m{number}-name" tabindex="-1">'
     )
@@ -95,7 +95,7 @@ def _growth(files: Sequence[FileFacts]) -> str:
 
 
 def _counts(outcome: Outcome) -> Iterator[tuple[str, str]]:
-    """By status, how many sites there are, and of which codes."""
+    """Yield the number of sites of each status, with the numbers by finding code."""
     for status, name in COUNTED:
         codes = Counter(site.code for site in outcome.sites if site.status == status)
         if codes:
@@ -107,7 +107,7 @@ def _counts(outcome: Outcome) -> Iterator[tuple[str, str]]:
 
 
 def _link(code: str, count: int) -> str:
-    """How many sites have a code, which leads to what it means."""
+    """Return a code that links to its page, with its number of sites."""
     return f'<a href="#{escaped(code)}">{escaped(code)}</a> {count:,}'
 
 
