@@ -123,7 +123,10 @@ def read_rewrites(options: Namespace) -> Sequence[str]:
 def entry(
     options: Namespace, ask: Callable[[Namespace, Progress | None], Outcome], among: tuple[int, int] = (1, 1)
 ) -> Entry:
-    """What the model is answered, or why nothing is; `among`: which of how many. Raises OverwriteError."""
+    """Return the outcome of a model, or the failure. `among` is (number of the model, number of models).
+
+    Raises OverwriteError and OSError.
+    """
     number, models = among
     name = f"{options.model.name} ({number} of {models})" if models > 1 else options.model.name
     try:
@@ -165,18 +168,21 @@ def _lines(options: Namespace, outcome: Outcome, *, short: bool, is_piped: bool)
 
 
 def _kept_back(outcome: Outcome, options: Namespace) -> bool:
-    """Whether stderr must say why nothing was written: to those without the table, and always where `tosa` failed."""
+    """Return whether stderr must explain why nothing was written.
+
+    It must if the table is not printed, and always if the conversion to TOSA was refused.
+    """
     refused = outcome.conversion is not None and outcome.conversion.status == "refused"
     return wrote_nothing(outcome) and (refused or bool(options.json or options.quiet))
 
 
 def wrote_nothing(outcome: Outcome) -> bool:
-    """Whether a file should have been written, and none was."""
+    """Return whether a file should have been written, but was not."""
     return outcome.command in ("fix", "tosa") and outcome.output is None and not outcome.dry_run
 
 
 def status(entry: Entry, *, strict: bool = False) -> int:
-    """The exit status that says the answer."""
+    """Return the exit status for an entry; with `strict`, only a proof is good enough."""
     if isinstance(entry, Failure):
         return FAILED
     if entry.conversion is not None:
@@ -203,7 +209,7 @@ CONVERTED: Mapping[str, int] = MappingProxyType(
         "not run": UNDECIDED,
     }
 )
-"""What `tosa` ends with."""
+"""By status of a conversion: the exit status of `tosa`."""
 ASKS: Mapping[str, Callable[[Namespace, Progress | None], Outcome]] = MappingProxyType(
     {"fix": _fix, "verify": _verify, "tosa": _tosa}
 )

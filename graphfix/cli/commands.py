@@ -1,4 +1,4 @@
-"""The process of a command: parse what is asked, run the command, end with the status that says the answer."""
+"""The entry point of the command line: parse it, run the command, and return the exit status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and `kill`: one line that says what the command has written, and the exit status."""
+"""Handle Ctrl-C and `kill`: print one line about the files that were written, and return the exit status."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Identity = tuple[int, int, int] | None
 
 
 def report(stop: KeyboardInterrupt, color: str = "auto") -> int:
-    """Print the line of an interrupt, and return the exit status.
+    """Print the line about an interrupt, and return the exit status.
 
-    The interrupt's first argument is the text about written files; without an argument nothing was written.
+    The interrupt's first argument is the text about written files. Without an argument nothing was written.
     """
     from graphfix.cli import terminal  # imported here because an interrupted `--help` has not needed it
 
@@ -28,10 +28,10 @@ def report(stop: KeyboardInterrupt, color: str = "auto") -> int:
 
 @contextmanager
 def accounted(options: Namespace) -> Iterator[None]:
-    """Raise an interrupt of the body again, with a text that says which of the command's files were written.
+    """Catch an interrupt of the body, and raise it again with a text: which of the command's files were written.
 
-    Each file appears under its final name by a renaming. A file was therefore written if its name leads to another
-    inode than before.
+    A finished file is renamed to its final name. A file was therefore written if its name leads to another inode than
+    before.
     """
     before = {path: _identity(path) for path in _files(options)}
     try:

@@ -1,4 +1,4 @@
-"""Options that several commands have, in groups, and the parser that they are added to; no format is imported."""
+"""Options that several commands share, in groups, and the parser to which they are added. No format is imported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphfix.targets import registry
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse prints an error in two lines or more; its `error` method is where that can be changed."""
+    """An ArgumentParser that prints an error in one line; argparse itself prints two or more."""
 
     def error(self, message: str) -> NoReturn:
         """Print the error as one line on stderr and exit with status 2."""
@@ -25,7 +25,7 @@ class Parser(argparse.ArgumentParser):
         print(message, end="", file=file or sys.stderr)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
-        """Raise ArgumentError for a value that is none of an option's choices; it names those that are near, or all."""
+        """Raise ArgumentError for a value that is not a choice of the option; the error lists similar ones, or all."""
         if action.choices is None or value in action.choices:
             return
         from graphfix.results.error_texts import hint
@@ -35,7 +35,7 @@ class Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(action, f"invalid choice: {value!r}{how}")
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
-        """End for words that nothing takes; beside the first option of them stand those that are near."""
+        """Exit with an error for unknown words; similar options are listed for the first option among them."""
         from graphfix.results.error_texts import hint
 
         wrong = next((word.split("=")[0] for word in words if word.startswith("-")), "")
@@ -44,7 +44,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class HelpText(argparse.RawDescriptionHelpFormatter):
-    """Help in which a name such as `equalize-ranks` is never broken in two: it is there to be copied."""
+    """A help formatter that never breaks a name such as `equalize-ranks`, so that names can be copied."""
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         import textwrap
@@ -60,14 +60,14 @@ def repeatable(
     convert: Callable[[str], object] = str,
     dest: str | None = None,
 ) -> None:
-    """Add an option that may be given several times; its values are listed under `dest`, or under its own name."""
+    """Add an option that may be given several times; its values are listed under `dest`, or under the option's name."""
     dest = dest or name[2:].replace("-", "_")
     what = f"{what}; repeatable"
     group.add_argument(name, dest=dest, metavar=metavar, type=convert, action="append", default=[], help=what)
 
 
 def model(command: Parser, what: str, name: str = "model", metavar: str = "MODEL") -> None:
-    """Add a file that is read as a model; `what` it is for."""
+    """Add an argument that is a model's file; `what` is its help."""
     command.add_argument(name, metavar=metavar, type=file_or_stream, help=f"{what}; - is stdin")
 
 
@@ -78,7 +78,7 @@ def data_root(command: Parser) -> None:
 
 
 def choices(command: Parser) -> None:
-    """Offer what is made explicit: target, broadcasts, rewrites."""
+    """Add the options that decide what is made explicit: target, broadcasts, rewrites."""
     group = command.add_argument_group("what is made explicit")
     either = group.add_mutually_exclusive_group()
     either.add_argument(
@@ -110,29 +110,29 @@ def choices(command: Parser) -> None:
 
 
 def target_file(group: argparse._ActionsContainer, what: str) -> None:
-    """Offer a target of the user's own; `what` it is for."""
+    """Add --target-file, the user's own target; `what` is its help."""
     group.add_argument("--target-file", metavar="TOML", type=read_path, help=what)
 
 
 def _target(text: str) -> str:
-    """The name of a target; what looks like a file has another option."""
+    """Return the name of a target. Raises ArgumentTypeError for a TOML file, which is for another option."""
     if text.endswith(".toml"):
         raise argparse.ArgumentTypeError(f"{text!r} is no target: a file of one is named by --target-file")
     return text
 
 
 def own_rewrites(group: argparse._ActionsContainer, what: str) -> None:
-    """Offer rewrites of the user's own; `what` for."""
+    """Add --rewrites, the user's own rewrites; `what` is its help."""
     repeatable(group, "--rewrites", "FILE", what, _own_rewrite)
 
 
 def _own_rewrite(text: str) -> Path | str:
-    """A Python file, or the name of an installed rewrite."""
+    """Return the path of a Python file, or the name of an installed rewrite."""
     return Path(text) if text.endswith(".py") else text
 
 
 def rules(group: argparse._ArgumentGroup) -> None:
-    """Offer the rewrites, the default sizes and the bound on constants."""
+    """Add the options that select rewrites, bind default sizes, and limit the size of constants."""
     repeatable(group, "--only", "REWRITE", "run only this rewrite (`graphfix explain` lists them)")
     repeatable(group, "--skip", "REWRITE", "do not run this rewrite")
     own_rewrites(group, "also run your rewrite: a Python file or an installed name")
@@ -150,7 +150,7 @@ def rules(group: argparse._ArgumentGroup) -> None:
 
 
 def binding(command: Parser) -> None:
-    """Offer what binds the inputs: sizes, and values."""
+    """Add the options that bind sizes and values of inputs."""
     group = command.add_argument_group("free dims and values")
     what = "bind a free dim: N=4, a range: N=2..64, TFLite: 'x[0]=4'"
     repeatable(group, "--dim", "N=S", what, name_and_text("SIZE"), "dims")
@@ -177,7 +177,7 @@ def binding(command: Parser) -> None:
 
 
 def runs(command: Parser) -> None:
-    """Offer how many runs there are, of which budget, and their seed."""
+    """Add the options for the number of runs, their limits, and their seed."""
     command.add_argument(
         "--runs",
         metavar="N",
@@ -190,28 +190,28 @@ def runs(command: Parser) -> None:
 
 
 def seed(command: Parser) -> None:
-    """Offer the seed of the inputs that are not given."""
+    """Add the seed of the inputs."""
     command.add_argument("--seed", metavar="N", type=Whole(0), default=0, help="seed of the inputs (default 0)")
 
 
 def tolerances(command: Parser, what: str) -> None:
-    """Offer --atol and --rtol; in `what`, {} is replaced by the kind of the tolerance."""
+    """Add --atol and --rtol; in `what`, {} is replaced by the kind of the tolerance."""
     for name, kind in (("--atol", "absolute"), ("--rtol", "relative")):
         command.add_argument(name, metavar="X", type=tolerance, help=what.format(kind))
 
 
 def unverified(command: Parser, what: str) -> None:
-    """Offer to leave the verification out; `what` then happens."""
+    """Add --no-verify; `what` is its help."""
     command.add_argument("--no-verify", dest="check_result", action="store_false", help=what)
 
 
 def strict(command: Parser) -> None:
-    """Offer to ask for a proof."""
+    """Add --strict-proof."""
     command.add_argument("--strict-proof", action="store_true", help="exit with status 3 unless the proof succeeds")
 
 
 def answer(command: Parser) -> argparse._MutuallyExclusiveGroup:
-    """Offer the forms of the answer; what stands in the group that is returned can't be said together."""
+    """Add the options for reports, --json and -q; options added to the returned group exclude each other."""
     what = "also write a report: .json, .md, .html, .sarif, .xml (JUnit) or .node_data.json (Model Explorer)"
     repeatable(command, "--report", "FILE", what, new_file)
     group = command.add_mutually_exclusive_group()
@@ -221,12 +221,12 @@ def answer(command: Parser) -> argparse._MutuallyExclusiveGroup:
 
 
 def quiet(command: argparse._ActionsContainer) -> None:
-    """Offer to say less, where `answer` does not."""
+    """Add -q, for commands without `answer`."""
     command.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
 
 
 def spoken(command: Parser) -> None:
-    """Offer to say more, and colours."""
+    """Add -v and --color."""
     what = "print versions, settings and times on stderr, and all rows"
     command.add_argument("-v", "--verbose", action="store_true", help=what)
     what = "auto (default), always or never"
@@ -290,7 +290,7 @@ MOST_DIGITS = 19
 
 
 class Whole:
-    """The type of a whole number from `least` on."""
+    """The type of an option that is an integer from `least` on."""
 
     def __init__(self, least: int) -> None:
         self.least = least
@@ -305,7 +305,7 @@ class Whole:
 
 
 def tolerance(text: str) -> float:
-    """Read a number from 0 on. Raises ArgumentTypeError."""
+    """Return a number from 0 on. Raises ArgumentTypeError."""
     value = number(text)
     if not 0 <= value < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
@@ -313,7 +313,7 @@ def tolerance(text: str) -> float:
 
 
 def number(text: str) -> float:
-    """Return the number of a text, or NaN if the text is none."""
+    """Return the number of a text, or NaN if the text is not a number."""
     try:
         return float(text)
     except ValueError:

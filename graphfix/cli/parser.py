@@ -1,4 +1,4 @@
-"""The command line's parser: what may be asked, under the names that the request has for it; it imports no format."""
+"""The parser of the command line. It imports no format, and each option has the name of the request's field."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from graphfix.cli.options import HelpText, Parser, file_or_stream, read_path
 CHECK = "check"
 """The command that a model alone stands for."""
 CONFIG = "config"
-"""The command that has all options of the others."""
+"""The command that accepts all options of the other commands."""
 UNCONFIGURED = ("doctor", "completion")
-"""Those that a file which can't be read must not stop."""
+"""Commands that read no configuration file, so that a damaged one can't stop them."""
 SEVERAL: Mapping[str, str] = MappingProxyType(
     {
         "fix": "fix takes one model, and -o OUT names its result: graphfix batch {} -o DIR does several",
@@ -50,7 +50,7 @@ HELP = "help"
 
 
 def parser(asked: str | None = None) -> Parser:
-    """Build the command line: all of it, or of the options only those of the command that is `asked`."""
+    """Return the parser: complete, or with only the options of the command `asked`."""
     full_parser = Parser(
         prog="graphfix",
         description="Make every implicit broadcast of an ONNX or TFLite model explicit, "
@@ -101,24 +101,24 @@ def _metavar(argument: argparse.Action) -> str:
 
 
 def commands_of(full_parser: argparse.ArgumentParser) -> Mapping[str, Parser]:
-    """The commands of the command line by name; argparse has no public way to list what it was told."""
+    """Return the parsers of the commands by name. argparse has no public list of them."""
     (found,) = [each for each in full_parser._actions if isinstance(each, argparse._SubParsersAction)]  # noqa: SLF001
     return found.choices
 
 
 class Said(NamedTuple):
-    """What a command line says, and what its options are where it does not."""
+    """A parsed command line, and the defaults of its command's options."""
 
     command: str
     parser: Parser
-    """Of that command."""
+    """The parser of the command."""
     defaults: Mapping[str, object]
-    """By their names in a namespace, as `given` has them."""
+    """The defaults of the options, by their names in a namespace."""
     given: Mapping[str, Any]
 
 
 def said(argv: Sequence[str]) -> Said:
-    """Read a command line; only the options of its command are looked at. Ends the process for a wrong one."""
+    """Parse a command line; only the options of its command are added to the parser. Exits for a wrong command line."""
     argv = _with_command(argv)
     full_parser = parser(next((word for word in argv if word in COMMANDS), ""))
     commands = commands_of(full_parser)
@@ -324,4 +324,4 @@ COMMANDS: Mapping[str, tuple[str, Callable[[Parser], None]]] = MappingProxyType(
         ),
     }
 )
-"""By name: what a command does, and what offers its options."""
+"""By name of a command: its help, and the function that adds its options."""

@@ -1,4 +1,4 @@
-"""What a long command does, on stderr: a bar that is gone at the end, or with -v a line for each step."""
+"""Show the progress of a long command on stderr: a bar that disappears at the end, or with -v a line for each step."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 PATIENCE = 0.4
-"""Seconds after which a command is long: only then the bar appears, and what draws it is imported."""
+"""Seconds. A command that ends earlier shows no bar, and the bar's library is not imported."""
 
 
 @contextlib.contextmanager
 def lines_of_progress(start: float) -> Iterator[Progress]:
-    """A line for each step, with the seconds since the start; the time of a step is what lies between two lines."""
+    """Print a line for each step, with the seconds since `start`.
+
+    The time between two lines is the duration of a step.
+    """
 
     def progress(text: str, done: int = 0, total: int = 0, /) -> None:
         count = f" ({done} of {total})" if total else ""
@@ -36,7 +39,7 @@ def lines_of_progress(start: float) -> Iterator[Progress]:
 
 @contextlib.contextmanager
 def shown(what: str, *, color: bool) -> Iterator[Bar]:
-    """A bar on the terminal, beside it what is done and for how long; `what` stands in front."""
+    """Show a bar on the terminal, with the current step and the time; `what` is the text in front of it."""
     bar = Bar(printable(what), color=color)
     timer = threading.Timer(PATIENCE, bar.appear)
     timer.daemon = True
@@ -50,7 +53,7 @@ def shown(what: str, *, color: bool) -> Iterator[Bar]:
 
 @dataclass(slots=True)
 class Bar:
-    """The display, from the moment on that it appears; a timer lets it appear while the command works."""
+    """The progress bar. A timer lets it appear while the command works."""
 
     what: str
     color: bool
@@ -61,7 +64,7 @@ class Bar:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, text: str, done: int = 0, total: int = 0, /) -> None:
-        """Take note of what is done now; a notice stays above the bar."""
+        """Record the current step; print a notice above the bar."""
         if isinstance(text, Notice):
             with self.aside():
                 notices(text)
@@ -71,7 +74,7 @@ class Bar:
             self._show()
 
     def appear(self) -> None:
-        """Draw it from now on."""
+        """Draw the bar from now on."""
         from rich import progress
         from rich.console import Console
 
@@ -96,7 +99,7 @@ class Bar:
 
     @contextlib.contextmanager
     def aside(self) -> Iterator[None]:
-        """Make room: what is printed meanwhile stays, and the bar comes back below it."""
+        """Hide the bar inside this context, so that printed lines stay above it."""
         with self._lock:
             display = self._display[0] if self._display is not None else None
             if display is not None:
@@ -108,7 +111,7 @@ class Bar:
                     display.start()
 
     def vanish(self) -> None:
-        """Leave the terminal as it was."""
+        """Remove the bar; the terminal is as before."""
         with self._lock:
             self.gone = True
             if self._display is not None:

@@ -1,4 +1,4 @@
-"""What the options of a command ask, as the request that `api` takes."""
+"""Convert the options of a command into the request that `api` accepts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from graphfix.results.progress import Progress
 
 
 def request(options: Namespace, progress: Progress | None) -> Request:
-    """What was asked: the parser keeps each option under the name of the request's field."""
+    """Return the request for parsed options. Raises GraphfixError for an option that is given twice for one name.
+
+    The parser stores each option under the name of the request's field.
+    """
     bound = parse_fields(
         {
             "dims": _once("--dim", options.dims),

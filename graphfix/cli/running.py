@@ -1,4 +1,4 @@
-"""A command that was parsed is carried out: what goes wrong becomes one line on stderr and a status."""
+"""Run a parsed command: an error becomes one line on stderr and an exit status."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from graphfix.results import GraphfixError
 
 
 def run(said: Said) -> int:
-    """Carry the command out by what is in force, and return its status."""
+    """Run the command with its options and those of the configuration; return the exit status."""
     options = Namespace(color=said.given.get("color", "auto"), verbose=False)
     try:
         asked = settings.in_force(said)
@@ -101,7 +101,7 @@ def _explain(options: Namespace) -> int:
 
 
 def _doctor(options: Namespace) -> int:
-    """Ask each runtime and tool; the answer is no where something that graphfix needs does not work."""
+    """Print the results of `doctor`. The status is NO if a required runtime or package does not work."""
     from graphfix.report.doctor import environment_json, environment_text
     from graphfix.runtimes import doctor
 

@@ -1,4 +1,4 @@
-"""Print one line on stderr for each phase of a command that takes long, where no progress bar is drawn."""
+"""Print a line on stderr for each phase of a command that takes long, if no progress bar is drawn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graphfix.results.progress import PHASES_OF_RUNS, Notice
 from graphfix.results.records import dataclass, field
 
 LONG = 10.0
-"""Seconds after which a phase is long."""
+"""Seconds after which a phase is reported."""
 SHORTER: Mapping[str, str] = MappingProxyType(
     {
         "fix": "--runs N limits the runs, --no-verify makes none",
@@ -26,27 +26,27 @@ SHORTER: Mapping[str, str] = MappingProxyType(
 TIME_LIMIT = "--time-limit SECONDS ends a model earlier"
 """The option that shortens a batch, whatever its command is."""
 LOOKS = 10
-"""How many times in `LONG` seconds a phase's duration is compared with `LONG`."""
+"""The number of checks in `LONG` seconds."""
 
 
 @dataclass(slots=True)
 class SlowPhases:
-    """Receives the progress of one command; a background thread prints a line for each long phase.
+    """A progress callback for one command. A background thread prints a line for each long phase.
 
-    The name of a phase is its text. The seconds of all phases of one name are added up, because two phases may
-    alternate. Each name is printed at most once.
+    Phases are identified by their text. The seconds of phases with the same text are added up, because two phases may
+    alternate. Each text is printed at most once.
     """
 
     subject: str
-    """The model or the command, for the beginning of each line."""
+    """The model or the command, printed at the beginning of each line."""
     command: str = ""
-    """The command, whose options may shorten the runs; empty for none."""
+    """The command whose options may shorten the runs; empty for none."""
     _is_hinted: bool = False
-    """Whether a line has named these options."""
+    """Whether a line has already listed these options."""
     _phase: tuple[str, float] = ("", 0.0)
-    """The current phase, and when it began."""
+    """The text of the current phase, and when it began."""
     _earlier: dict[str, float] = field(default_factory=dict)
-    """By the name of a phase: the seconds that it took before it began for the last time."""
+    """By text of a phase: the seconds of its earlier occurrences."""
     _printed: set[str] = field(default_factory=set)
     _over: _thread.LockType = field(default_factory=_thread.allocate_lock)
 
@@ -82,7 +82,7 @@ class SlowPhases:
             _print(f"{self.subject}: {text}", seconds, self._hint(text))
 
     def _hint(self, text: str) -> str:
-        """Return the options that shorten runs, for the first such phase of a command; empty for any other phase."""
+        """Return the options that shorten runs, for the first long phase with runs; "" for any other phase."""
         if self._is_hinted or not text.startswith(PHASES_OF_RUNS) or self.command not in SHORTER:
             return ""
         self._is_hinted = True
@@ -91,18 +91,18 @@ class SlowPhases:
 
 @dataclass(slots=True)
 class SlowModels:
-    """Prints a line for each model of a batch that takes long; models are processed at the same time."""
+    """Prints a line for each model of a batch that takes long. Several models are processed at the same time."""
 
     command: str = ""
-    """The command of the batch, whose options may shorten the runs; empty if no model runs."""
+    """The command of the batch whose options may shorten the runs; empty if no model runs."""
     _is_hinted: bool = False
-    """Whether a line has named these options."""
+    """Whether a line has already listed these options."""
     _begun: dict[str, float] = field(default_factory=dict)
-    """When each model was first seen at work."""
+    """By model in work: when it was first seen."""
     _printed: set[str] = field(default_factory=set)
 
     def look(self, names: Iterable[str], done: str) -> None:
-        """Compare the durations of the models at work; `done` is how far the batch is."""
+        """Print a line for each model in `names` that takes long; `done` is a text about the batch's progress."""
         now = time.monotonic()
         self._begun = {name: self._begun.get(name, now) for name in names}
         self._printed.intersection_update(self._begun)
@@ -112,7 +112,7 @@ class SlowModels:
                 _print(f"{name}: not finished, {done}", now - since, self._hint())
 
     def _hint(self) -> str:
-        """Return the options that shorten a batch, for its first line; empty for any other line."""
+        """Return the options that shorten a batch, for the first line; "" for any other line."""
         if self._is_hinted:
             return ""
         self._is_hinted = True
@@ -125,6 +125,6 @@ def _print(text: str, seconds: float, hint: str = "") -> None:
 
 
 def notices(text: str, _done: int = 0, _total: int = 0, /) -> None:
-    """Print `text` on stderr if it is a notice; ignore the names of steps."""
+    """Print `text` on stderr if it is a notice; ignore the texts of steps."""
     if isinstance(text, Notice):
         print(f"graphfix: {printable(text)}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Repair the standard streams, so that a closed stream or a full stderr stops no command; `__main__` calls it first."""
+"""Repair the standard streams, so that a closed stream or a full stderr stops no command. `__main__` calls it first."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import sys
 
 
 def repair() -> None:
-    """Open the null device in place of closed standard streams, and let stderr drop what can't be written.
+    """Open the null device for closed standard streams, and make stderr drop bytes that can't be written.
 
-    A closed stdout is no reason to fail, because the exit status is an answer too. The null device takes the number of
-    the closed stream. Without it the next opened file would get that number, and printed text would go into that file.
+    A closed stdout is not an error, because the exit status is an answer too. The null device gets the number of the
+    closed stream. Without it the next opened file would get that number, and printed text would be written into that
+    file.
     """
     for number in range(3):
         try:

@@ -1,13 +1,13 @@
-"""The exit statuses."""
+"""The exit statuses of the command line."""
 
 from __future__ import annotations
 
 DONE, NO, FAILED, UNDECIDED, LEFT = 0, 1, 2, 3, 4
 WORST = (DONE, LEFT, UNDECIDED, NO, FAILED)
-"""For several models the worst status decides: the last of these."""
+"""The statuses in ascending order of severity. For several models, the last one in this order counts."""
 INTERRUPTED, PIPE_CLOSED, TERMINATED = 130, 141, 143
-"""What a shell says of a program that Ctrl-C, a pipe closed at its other end, or `kill` has ended."""
+"""The statuses that a shell reports for a program ended by Ctrl-C, by a closed pipe, or by `kill`."""
 
 
 class Terminated(KeyboardInterrupt):
-    """Raised on SIGTERM as KeyboardInterrupt is on Ctrl-C; derived from it, so that no `except Exception` stops it."""
+    """Raised on SIGTERM. It is derived from KeyboardInterrupt, so that no `except Exception` catches it."""

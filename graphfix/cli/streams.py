@@ -1,7 +1,7 @@
-"""Models from stdin and from pipes, and a model to stdout: `-` on the command line.
+"""Read models from stdin and pipes, and write a model to stdout: `-` on the command line.
 
-Child processes open the model by its name too, so a piped model is copied into a temporary file first. Reports and
-messages show the name that the user gave, not that of the temporary file.
+Child processes also open the model by its name, so a piped model is first copied into a temporary file. Reports and
+messages show the name that the user wrote, not the name of the temporary file.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ from graphfix.results.records import dataclass, field
 from graphfix.results.texts import with_names
 
 STREAM: Final = Path("-")
-"""The word of the command line for stdin as a model, and for stdout as an output."""
+"""The path `-`: stdin as a model, stdout as an output."""
 STDIN, STDOUT = "stdin", "stdout"
 """The names of stdin and stdout in messages and reports."""
 WAIT: Final = 10.0
-"""Seconds to wait for the writer of a named pipe."""
+"""The most seconds to wait for the writer of a named pipe."""
 Answer = TypeVar("Answer")
 
 
 @dataclass(slots=True)
 class Streams:
-    """The temporary files that stand for the piped models of one command."""
+    """The temporary files that replace the piped models of one command."""
 
     folder: Path | None = None
-    """The temporary folder; None if the command names no stream."""
+    """The temporary folder; None if no option names a stream."""
     names: dict[str, str] = field(default_factory=dict)
-    """By the path of a temporary file: the name that the user gave."""
+    """By path of a temporary file: the name that the user wrote."""
     inputs: list[Path] = field(default_factory=list)
     """The copies of piped models."""
     output: Path | None = None
-    """The temporary file of the model that goes to stdout."""
+    """The temporary file of the model that will be copied to stdout."""
     data_root: Sequence[Path] = ()
     """The folders in which the user allows data files."""
 
     def renamed_entry(self, entry: Entry) -> Entry:
-        """Replace the paths of temporary files in an outcome or a failure by the names that the user gave."""
+        """Return an outcome or a failure with the user's names instead of the paths of temporary files."""
         model = with_names(entry.source, self.names)
         if isinstance(entry, Failure):
             return replace(entry, source=model, error=with_names(entry.error, self.names))
         return replace(entry, source=model, output=entry.output and with_names(entry.output, self.names))
 
     def refusing_data_files(self, ask: Callable[..., Answer], models: list[Path]) -> Callable[..., Answer]:
-        """Return a function that refuses models with data files if a stream is involved, and then calls `ask`."""
+        """Return `ask`, extended by a check that refuses models with data files if a stream is involved."""
 
         def asked(*arguments: object) -> Answer:
             self._refuse_data_files(models)
@@ -66,7 +66,7 @@ class Streams:
         return asked if self.folder is not None else ask
 
     def _refuse_data_files(self, models: list[Path]) -> None:
-        """Raise GraphfixError for a model from stdin, or for stdout, whose data lies in other files."""
+        """Raise GraphfixError if a model from stdin, or a model that goes to stdout, has data in other files."""
         from graphfix import formats
 
         asked: list[tuple[Path, Sequence[Path], str]]
@@ -78,7 +78,7 @@ class Streams:
                 raise GraphfixError(f"{path}: its data is in other files ({found[0]}); {how}")
 
     def table(self, *, has_model: bool) -> contextlib.AbstractContextManager[object]:
-        """Print to stderr inside this context if a model goes to stdout."""
+        """Return a context in which printed text goes to stderr if a model goes to stdout."""
         return contextlib.redirect_stdout(sys.stderr) if self.output and has_model else contextlib.nullcontext()
 
     def publish(self) -> None:
@@ -97,7 +97,7 @@ class Streams:
 def opened(options: Namespace, *models: str) -> Iterator[Streams]:
     """Replace streams among the options by temporary files, which are removed at the end of the context.
 
-    `models` are the names of the options that hold a model or a list of models. Raises GraphfixError.
+    `models` are the names of the options that contain a model or a list of models. Raises GraphfixError.
     """
     paths = [path for name in models for path in _listed(getattr(options, name))]
     streams = Streams(data_root=getattr(options, "data_root", ()))
@@ -138,7 +138,7 @@ def _is_stream(path: Path) -> bool:
 
 
 def _refuse_options(options: Namespace, paths: list[Path], *, output: bool) -> None:
-    """Raise GraphfixError for options that do not work with a stream."""
+    """Raise GraphfixError for options that can't be combined with a stream."""
     if paths.count(STREAM) > 1:
         raise GraphfixError("-: stdin is one model; name a file for the other one")
     if getattr(options, "in_place", False):

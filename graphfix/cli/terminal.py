@@ -1,4 +1,4 @@
-"""The streams: what is said on stderr, colours, the display of progress, and a stdout that takes nothing more."""
+"""Streams of the command line: lines on stderr, colours, the display of progress, and a stdout that was closed."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ PACKAGES = ("numpy", "onnx", "onnxruntime", "flatbuffers", "tflite", "ai-edge-li
 
 
 def paint(asked: str, stream: TextIO) -> colour.Paint:
-    """Colours for a stream, or none: `--color` decides, then NO_COLOR, then FORCE_COLOR, then whether it is a terminal.
+    """Return the function that colours text for a stream.
 
-    As no-color.org and force-color.org say, an empty variable says nothing.
+    `--color` decides, then NO_COLOR, then FORCE_COLOR, then whether the stream is a terminal. As no-color.org and
+    force-color.org specify, an empty variable has no effect.
     """
     if asked == "auto":
         environment = os.environ
@@ -40,7 +41,7 @@ def paint(asked: str, stream: TextIO) -> colour.Paint:
 
 
 def width() -> int | None:
-    """How many columns stdout has, None where it is no terminal: nothing is cut there."""
+    """Return the columns of stdout; None if stdout is not a terminal, where nothing is cut."""
     if not sys.stdout.isatty():
         return None
     from shutil import get_terminal_size
@@ -49,12 +50,12 @@ def width() -> int | None:
 
 
 def say(text: str, color: str = "auto", style: colour.Style = "bad") -> None:
-    """One line on stderr: what went wrong, or, in another style, what is good to know."""
+    """Print one line on stderr: an error, or in another style a note."""
     print(f"{paint(color, sys.stderr)('graphfix:', style)} {printable(text)}", file=sys.stderr)
 
 
 def report_system_error(error: OSError, color: str = "auto") -> int:
-    """Print an error of the system, but not that of a closed pipe; return the exit status."""
+    """Print an error of the operating system, except a closed pipe; return the exit status."""
     drop_stdout()
     if isinstance(error, BrokenPipeError):
         return PIPE_CLOSED
@@ -80,7 +81,7 @@ def print_trace(trace: str) -> None:
 
 @contextlib.contextmanager
 def lines(shown: Progress | None) -> Iterator[None]:
-    """Lines are printed while a command is watched: a bar makes room for them."""
+    """Return a context for printing lines while a progress bar is shown."""
     from graphfix.cli import progress
 
     with shown.aside() if isinstance(shown, progress.Bar) else contextlib.nullcontext():
@@ -151,7 +152,7 @@ def run_facts() -> RunFacts:
 
 
 def drop_stdout() -> None:
-    """Where stdout takes nothing more, let the interpreter's last flush go nowhere instead of failing."""
+    """Redirect stdout to the null device if it can't be written, so that the interpreter's last flush does not fail."""
     try:
         sys.stdout.flush()
     except OSError:

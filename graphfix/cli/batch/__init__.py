@@ -1,1 +1,1 @@
-"""`batch`: many models, here or on a cluster; what is printed of them."""
+"""The command `batch`: process many models, on this machine or on a cluster, and print the results."""

@@ -1,4 +1,7 @@
-"""`batch`: each model by the options for it, in a process or on a worker; a line a model, and one report of all."""
+"""Run the command `batch`: each model with its own options, in a process or on a worker; one line for each model.
+
+At the end, one report about all models is written.
+"""
 
 from __future__ import annotations
 
@@ -29,36 +32,36 @@ from graphfix.results.records import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What is printed of a model, and its entry where a report needs it."""
+    """The lines to print for a model, and its entry if a report needs it."""
 
     line: Line
     error: str | None
     trace: str
-    """The traceback of an internal fault if -v is set, else an empty text."""
+    """The traceback of an internal error if -v is set, else ""."""
     status: int
     entry: Entry | None
     note: str | None
-    """A sentence about a model whose name ends like one of the other format."""
+    """A sentence about a model whose suffix is that of the other format."""
 
 
 @dataclass(slots=True)
 class _Answer:
-    """What was answered so far."""
+    """The results of the batch so far."""
 
     options: Namespace
     tally: Tally = field(default_factory=Tally)
     entries: list[Entry] = field(default_factory=list)
     worst: int = DONE
     finished: int = 0
-    """How many models are finished; the lines of some of them may wait for a model in front of them."""
+    """The number of finished models. The lines of some of them may wait for an earlier model."""
 
     @property
     def needs_entries(self) -> bool:
-        """Whether all that is found is remembered to the end."""
+        """Return whether the entries of all models are stored until the end, for a report or for --json."""
         return bool(self.options.report or self.options.json)
 
     def said(self, finished: Finished) -> _Said:
-        """What is remembered of a model until its line can be printed: little."""
+        """Return the little that is stored of a finished model until its line can be printed."""
         self.finished += 1
         entry = finished.entry
         line = Line.of(finished.job.model, entry, finished.seconds)
@@ -88,7 +91,7 @@ class _Answer:
 
 
 def answer(options: Namespace) -> int:
-    """Do the models of all sources; the failure of one does not stop the others."""
+    """Process the models of all sources and return the exit status. A model that fails does not stop the others."""
     begun = time.monotonic()
     command: Command = "tosa" if options.tosa else "check" if options.check else "fix"
     refuse_options(options, command)
@@ -106,7 +109,7 @@ def answer(options: Namespace) -> int:
 
 @contextlib.contextmanager
 def _accounted(answered: _Answer, total: int) -> Iterator[None]:
-    """Raise an interrupt of the body again, with a text that says what stays and how the batch goes on."""
+    """Catch an interrupt of the body, and raise it again with a text about finished models and how to continue."""
     try:
         yield
     except KeyboardInterrupt as stop:
@@ -116,7 +119,7 @@ def _accounted(answered: _Answer, total: int) -> Iterator[None]:
 
 
 def _reported(options: Namespace, answered: _Answer, begun: float) -> int:
-    """Print the end of the answer, write the reports, and return the exit status."""
+    """Print the totals, write the reports, and return the exit status."""
     if not (options.json or options.quiet):
         print(answered.tally.text(time.monotonic() - begun))
     answers.write_reports(options, answered.entries)
@@ -136,7 +139,7 @@ def _do(jobs: Iterator[Job], workers: Workers, answered: _Answer, total: int, co
 
 @contextlib.contextmanager
 def _workers(options: Namespace, orders: Orders) -> Iterator[Workers]:
-    """What does the jobs."""
+    """Return the workers that process the models: local threads, or a Dask cluster."""
     if options.dask is None:
         with executors.local(orders.threads) as threads:
             yield threads

@@ -1,4 +1,4 @@
-"""What is told of a batch while it runs: how far it is, how fast, and what is worked on."""
+"""Show the progress of a batch while it runs: finished models, rate, and the models in work."""
 
 from __future__ import annotations
 
@@ -14,31 +14,34 @@ from graphfix.results.progress import Progress
 from graphfix.results.records import dataclass, field
 
 RECENT = 100
-"""Models of whose ends the rate is made: at first a batch that goes on has many that are done already."""
+"""The number of latest models from whose times the rate is computed.
+
+A batch that is continued begins with many models that are finished already.
+"""
 SOON = 0.2
-"""Seconds: who runs what is asked no more often, of a cluster by its scheduler."""
+"""Seconds between two updates. Each update of a cluster's batch asks the scheduler which models are in work."""
 SHOWN, LETTERS = 2, 24
-"""How many names of models that are worked on are shown, and how much of each."""
+"""The most names of models in work that are shown, and the most characters of each."""
 
 
 @dataclass(slots=True)
 class Display:
-    """Lines of `-v`, a bar, or a line for a model that takes long."""
+    """The progress of a batch: lines with -v, a bar, or a line for each model that takes long."""
 
     progress: Progress | None
     total: int
     running: Callable[[], Sequence[str]]
     in_lines: bool
-    """Whether each model gets a line as it ends; else there is a bar."""
+    """Whether each finished model gets a line; otherwise there is a bar."""
     slow: SlowModels | None = None
-    """Prints the lines for models that take long; None if a bar is drawn or nothing is printed."""
+    """Prints the lines about models that take long; None if a bar is drawn or nothing is printed."""
     done: int = 0
     last_shown: float = 0.0
-    """When something was said last."""
+    """The time of the last update."""
     ends: deque[float] = field(default_factory=lambda: deque([time.monotonic()], RECENT))
 
     def finished(self, finished: Finished) -> None:
-        """Count a model that is done, in whatever order."""
+        """Count a finished model; models may finish in any order."""
         self.done += 1
         self.ends.append(time.monotonic())
         if self.progress is not None and self.in_lines:
@@ -48,7 +51,7 @@ class Display:
             self.tick()
 
     def tick(self) -> None:
-        """Say where it is, unless that was said just now."""
+        """Update the display, unless the last update was less than SOON seconds ago."""
         now = time.monotonic()
         if self.progress is None or self.in_lines or now - self.last_shown <= SOON:
             return
@@ -59,7 +62,7 @@ class Display:
             self.progress(self._text(now), self.done, self.total)
 
     def _text(self, now: float) -> str:
-        """`2.1 a second, 95 s left: a.onnx, b.onnx and 2 more`."""
+        """Return `2.1 a second, 95 s left: a.onnx, b.onnx and 2 more`."""
         running = self.running()
         names = ", ".join(cut(name.rpartition("/")[2], LETTERS) for name in running[:SHOWN])
         more = f" and {len(running) - SHOWN} more" * (len(running) > SHOWN)
@@ -69,6 +72,6 @@ class Display:
 
 
 def _span(seconds: float) -> str:
-    """`95 s`, `2:05 h`."""
+    """Return a duration: `95 s`, or from two minutes on `2:05 h`."""
     minutes = round(seconds / 60)
     return f"{seconds:.0f} s" if seconds < 120 else f"{minutes // 60}:{minutes % 60:02} h"  # noqa: PLR2004 -- two minutes

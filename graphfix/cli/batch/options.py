@@ -1,4 +1,4 @@
-"""The options of `batch` that no other command has; no format is imported."""
+"""The options that only `batch` has. No format is imported."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ UNITS: Mapping[str, int] = MappingProxyType(
         **{f"{prefix}iB": 1024**power for power, prefix in enumerate("KMGT", 1)},
     }
 )
-"""Bytes in a unit."""
+"""By unit: its number of bytes."""
 
 
 def batch(command: Parser) -> None:
-    """Offer all that may be asked of many models."""
+    """Add the arguments and options of `batch`."""
     what = "ONNX or TFLite files, folders, quoted patterns ('models/**/*.onnx') and URLs (s3://bucket/prefix)"
     command.add_argument("sources", metavar="SOURCE", type=_source, nargs="+", help=what)
     what = "the folder of the results and of what is remembered of them: a path or a URL; it is made"
@@ -79,7 +79,7 @@ def _work(command: Parser) -> None:
 
 
 def size(text: str) -> int:
-    """Bytes, of a number with a unit. Raises ArgumentTypeError."""
+    """Return the bytes of a text such as `2GiB` or `500MB`. Raises ArgumentTypeError."""
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]*)", text, re.ASCII)
     units = {unit.upper(): bytes_ for unit, bytes_ in UNITS.items()}
     number = float(found[1]) * units.get(found[2].upper(), 0) if found is not None else 0
@@ -89,7 +89,7 @@ def size(text: str) -> int:
 
 
 def duration(text: str) -> float:
-    """Seconds, more than none. Raises ArgumentTypeError."""
+    """Return the seconds of a text, a number above 0. Raises ArgumentTypeError."""
     value = options.number(text)
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")

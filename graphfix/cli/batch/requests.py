@@ -1,4 +1,4 @@
-"""What a batch asks of its models: one request for all of which the options say the same."""
+"""Make the requests of a batch: models with the same options share one request."""
 
 from __future__ import annotations
 
@@ -24,9 +24,12 @@ LACKS: Mapping[Command, tuple[str, ...]] = MappingProxyType(
         "check": ("check_result", "strict_proof", "runs", "thorough", "seed", "drop_set_inputs"),
     }
 )
-"""The options of `batch` that a command does not have, as a namespace names them."""
+"""By command: the options of `batch` that it does not have, by their names in a namespace."""
 Alike: TypeAlias = tuple[bool, ...]
-"""Which parts of the configuration are about a model: where they are the same, so is the request."""
+"""For each section of the configuration, whether it is about a model.
+
+Models with equal values have the same options.
+"""
 
 
 def refuse_options(options: Namespace, command: Command) -> None:
@@ -41,14 +44,17 @@ def refuse_options(options: Namespace, command: Command) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """The requests of a batch."""
+    """The requests of a batch, by the sections of the configuration that apply."""
 
     settings: Settings
     cache: dict[Alike, Request] = field(default_factory=dict)
 
     @classmethod
     def of(cls, options: Namespace, command: Command, models: Sequence[str]) -> Requests:
-        """Look at all models. Raises GraphfixError for what can't be asked, and for a report in place of a model."""
+        """Make the requests of all models.
+
+        Raises GraphfixError for invalid options, and for a report with the path of a model.
+        """
         made = cls(options.settings)
         local = [Path(model) for model in models if not addresses.is_url(model)] if options.report else []
         _refuse_reports(options, local)

@@ -1,1 +1,1 @@
-"""`check` as a linter: which files, which findings count, and what is printed of many."""
+"""The command `check` as a linter: select files and findings, and print the results of many models."""

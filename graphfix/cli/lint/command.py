@@ -1,4 +1,4 @@
-"""`check`: the models of all sources, each by the options for it; what counts is printed, and remembered if asked."""
+"""Run the command `check`: check each model with its own options, print the findings, write the baseline."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from graphfix.results.progress import Progress
 
 
 def answer(options: Namespace) -> int:
-    """Check each model; the failure of one does not stop the others."""
+    """Check each model and return the exit status. A model that fails does not stop the others."""
     with streams.opened(options, "models") as opened:
         return _checked(options, opened)
 
@@ -48,7 +48,7 @@ def _checked(options: Namespace, opened: Streams) -> int:
 
 
 def _of(options: Namespace, model: Path) -> Namespace:
-    """The options for one model."""
+    """Return the options for one model."""
     own: Namespace = options.settings.of(model)
     own.model = model
     own.form = "json" if own.json else own.form
@@ -62,7 +62,7 @@ def _check(options: Namespace, progress: Progress | None) -> Outcome:
 
 
 def _entry(options: Namespace, known_findings_file: KnownFindings, among: tuple[int, int], opened: Streams) -> Entry:
-    """Check a model, leave out what does not count, and print what is said of it alone."""
+    """Check a model, remove the sites that do not count, and print its own lines."""
     made = opened.renamed_entry(answers.entry(options, opened.refusing_data_files(_check, [options.model]), among))
     if isinstance(made, Outcome):
         selection = CodeSelection(_codes(options.select), _codes(options.ignore))
@@ -78,7 +78,7 @@ def _codes(said: Sequence[str]) -> list[str]:
 
 
 def _refuse(options: Namespace, asked: Sequence[Namespace]) -> None:
-    """Raise GraphfixError where a report or the baseline would replace a file that is read, or written."""
+    """Raise GraphfixError if a report or the baseline would replace a file that is read or written."""
     from graphfix.formats.neutral import publish
 
     answers.refuse_reports(options, [own.model for own in asked])
@@ -93,7 +93,10 @@ def _refuse(options: Namespace, asked: Sequence[Namespace]) -> None:
 
 
 def _read_rewrites(asked: Sequence[Namespace]) -> Iterator[str]:
-    """Yield the finding codes of the user's own rewrites, which are read once for all models that ask for the same."""
+    """Yield the finding codes of the user's own rewrites.
+
+    Models with the same options for rewrites share the loaded rewrites.
+    """
     alike: dict[tuple[str, ...], list[Namespace]] = {}
     for own in asked:
         alike.setdefault((*map(str, own.rewrites), " ", *own.only, " ", *own.skip), []).append(own)
@@ -115,7 +118,7 @@ def _refuse_codes(asked: Sequence[Namespace], own_codes: Sequence[str]) -> None:
 
 
 def _print_all(options: Namespace, entries: Sequence[Entry]) -> None:
-    """What is said of all models together."""
+    """Print the lines about all models together."""
     form = "json" if options.json else options.form
     if options.quiet:
         return
@@ -137,7 +140,7 @@ def _print_all(options: Namespace, entries: Sequence[Entry]) -> None:
 
 
 def _remember(options: Namespace, known_findings_file: KnownFindings, entries: Sequence[Entry]) -> None:
-    """Write the baseline, or say how much of it is over."""
+    """Write the baseline, or print how many of its findings no longer exist."""
     failed = any(isinstance(entry, Failure) for entry in entries)
     if known_findings_file.writes and failed:
         terminal.say(

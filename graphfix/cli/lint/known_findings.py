@@ -1,4 +1,4 @@
-"""Which findings of a model count: those of the codes that are asked for, without those that a baseline has."""
+"""Decide which findings of a model count: those of the selected codes that the baseline does not contain."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from graphfix.results.records import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One model's findings now, those of the baseline with them, and which codes were asked for."""
+    """The present findings of one model, including those of the baseline, and the selected codes."""
 
     findings: Sequence[Known]
     selection: CodeSelection
     fingerprints: AbstractSet[str]
-    """The fingerprints of the findings: each known finding is looked up among them."""
+    """The fingerprints of these findings, to look up known findings."""
 
     def covers(self, finding: Known) -> bool:
-        """Whether such a finding was looked for."""
+        """Return whether the code of such a finding is selected, so that this run would have found it."""
         return self.selection.takes(str(finding["code"]))
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFindings:
-    """What the baseline has, and what the models have."""
+    """The findings of the baseline and those of the checked models."""
 
     baseline: Baseline | None
     writes: bool
-    """Whether all that is found is written into it."""
+    """Whether all findings of this run are written into the baseline."""
     checked: dict[str, Checked] = field(default_factory=dict)
-    """By the baseline's name of a model."""
+    """By path of a model in the baseline: its present findings."""
 
     def counted(self, model: Path, outcome: Outcome, selection: CodeSelection) -> Outcome:
-        """The outcome with the sites that count."""
+        """Return the outcome with only the sites that count."""
         chosen = replace(outcome, sites=tuple(site for site in outcome.sites if selection.takes(site.code)))
         if self.baseline is None:
             return chosen
@@ -53,14 +53,15 @@ class KnownFindings:
         return replace(chosen, sites=new, suppressed=len(chosen.sites) - len(new))
 
     def gone(self) -> int:
-        """How many findings of the baseline there are no more, in what was checked and in models that are gone."""
+        """Return how many findings of the baseline no longer exist, in checked and in removed models."""
         files: Mapping[str, Sequence[Known]] = self.baseline.files if self.baseline is not None else {}
         return sum(self._is_gone(name, each) for name, findings in files.items() for each in findings)
 
     def write(self) -> str:
-        """Write the baseline: what was found, and what this run did not look for; return what to say of it.
+        """Write the baseline, and return the line to print.
 
-        Raises GraphfixError where it can't be written.
+        It contains the findings of this run, and those earlier ones that this run did not look for. Raises
+        GraphfixError.
         """
         if self.baseline is None:
             return ""
@@ -91,9 +92,9 @@ class KnownFindings:
 
 
 def opened(baseline_path: Path | None, write: Path | None) -> KnownFindings:
-    """What --baseline and --write-baseline name: the second is written, and then the first is not read.
+    """Return the findings for --baseline and --write-baseline. With --write-baseline, the other file is not read.
 
-    Raises GraphfixError for a file that is no baseline: it is neither believed nor replaced.
+    Raises GraphfixError for a file that is not a baseline; such a file is not replaced either.
     """
     if write is None:
         return KnownFindings(baseline.read(baseline_path) if baseline_path is not None else None, writes=False)

@@ -1,4 +1,4 @@
-"""The options of `check` as a linter; no format is imported."""
+"""The options that make `check` a linter. No format is imported."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from graphfix.batch.globs import Glob
 
 TEXT = "text"
-"""The form for people."""
+"""The format for people."""
 FORMS = ("json", "markdown", "sarif", "junit", "github")
-"""The forms that `check --format` prints besides text; a test compares them with `report.forms.registry.TEXTS`."""
+"""The other formats of `check --format`; a test compares them with `report.forms.registry.TEXTS`."""
 
 
 def sources(command: Parser) -> None:
-    """Offer which files are left out."""
+    """Add the option that excludes files."""
     what = (
         "leave out files and folders of this name (legacy, '*_old.onnx') or, with a /, at this place ('models/old/**')"
     )
@@ -25,7 +25,7 @@ def sources(command: Parser) -> None:
 
 
 def selection(command: Parser) -> None:
-    """Offer which findings count: by code, and by what was known before."""
+    """Add the options that select findings: by code, and by a baseline."""
     group = command.add_argument_group("which findings count")
     what = "only these: codes or their beginnings (GF102, GF1, ALL), with commas"
     repeatable(group, "--select", "CODES", what, _codes)
@@ -39,7 +39,7 @@ def selection(command: Parser) -> None:
 
 
 def form(command: Parser, either: argparse._MutuallyExclusiveGroup) -> None:
-    """Offer the forms on stdout; of those in `either` only one can be said."""
+    """Add the format of stdout; the options in `either` exclude each other."""
     what = "the form on stdout (default text); --json is short for --format json"
     either.add_argument("--format", dest="form", choices=(TEXT, *FORMS), default=TEXT, help=what)
     command.add_argument("--statistics", action="store_true", help="text: how many findings of each code in all files")
