@@ -1,4 +1,7 @@
-"""Many models, each apart: what one of them does to its process ends no other, and what was made is not made again."""
+"""Process many models, each in its own process, so that a crash ends only one model.
+
+Results that exist already are not made again.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ __all__ = ["batch_files"]
 
 
 def __getattr__(name: str) -> object:
-    """Import the function when it is asked for: a worker does not need it."""
+    """Import `batch_files` when it is first used. A worker of a cluster does not need it."""
     if name not in __all__:
         raise AttributeError(f"module 'graphfix.batch' has no attribute {name!r}")
     from graphfix.batch import python_function

@@ -1,4 +1,4 @@
-"""Patterns of file names: `*` and `?` stop at a folder's end, `**` does not."""
+"""Patterns of file names: `*` and `?` do not match a `/`, `**` does."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass
 
 MAGIC = frozenset("*?[")
-"""What makes a name a pattern."""
+"""The characters that make a name a pattern."""
 
 
 @dataclass(frozen=True, slots=True)
 class Glob:
-    """A pattern, and the folder from which it names files; None: the working directory.
+    """A pattern, and the folder to which it is relative; None: the working directory.
 
-    Without a `/` it is about any folder or file of that name; what is in a folder that it names is named too.
+    A pattern without a `/` matches any folder or file of that name, and everything below a matching folder.
     """
 
     text: str
     folder: Path | None = None
 
     def under(self, folder: Path) -> Glob:
-        """The same pattern, read from another folder."""
+        """Return the same pattern, relative to another folder."""
         return replace(self, folder=folder)
 
     def names(self, path: Path) -> bool:
-        """Whether it names this file, or a folder that the file is in."""
+        """Return whether the pattern matches a file, or a folder above the file."""
         return self.names_parts(_from(path, self.folder))
 
     def names_parts(self, parts: Sequence[str]) -> bool:
-        """The same, of a path that is given by its parts from the folder."""
+        """Return whether the pattern matches a path that is given by its parts, relative to the pattern's folder."""
         if "/" not in self.text:
             return any(regex(self.text).fullmatch(part) for part in parts)
         pattern = regex(self.text.removeprefix("./").rstrip("/"))
@@ -44,18 +44,18 @@ class Glob:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern that files are looked for by."""
+    """A pattern that selects the files to search for."""
 
     folder: Sequence[str]
-    """The parts before the first wildcard."""
+    """The parts of the path before the first wildcard."""
     text: str
-    """What stands behind them."""
+    """The rest of the pattern."""
     depth: int | None
-    """How many folders deep such a file can lie, from 1; None: any."""
+    """The most folder levels below `folder` at which a matching file can be, from 1; None: any."""
 
     @classmethod
     def of(cls, source: object, parts: Sequence[str]) -> Pattern:
-        """Return the pattern of a source with these parts. Raises GraphfixError for a bad range of letters."""
+        """Return the pattern of a source with these parts. Raises GraphfixError for an invalid range of letters."""
         fixed = next(at for at, part in enumerate(parts) if is_pattern(part))
         text = "/".join(parts[fixed:])
         try:
@@ -66,22 +66,25 @@ class Pattern:
 
     @property
     def of_models(self) -> bool:
-        """Whether it does not say how the files end: then it is about those that end as models do."""
+        """Return whether the pattern leaves the suffix open; then it selects only files with the suffix of a model."""
         return self.text.endswith("*")
 
     def matches(self, name: str) -> bool:
-        """Whether it names this file below the folder."""
+        """Return whether the pattern matches a file, given by its path below the folder."""
         return regex(self.text).fullmatch(name) is not None
 
 
 def is_pattern(text: str) -> bool:
-    """Whether a name holds what a shell would replace."""
+    """Return whether a name contains a wildcard."""
     return not MAGIC.isdisjoint(text)
 
 
 @cache
 def regex(pattern: str) -> re.Pattern[str]:
-    """What a pattern matches, of a path that is written with `/`. Raises ValueError for a bad range of letters."""
+    """Return the regular expression for a pattern and paths with `/`.
+
+    Raises ValueError for an invalid range of letters.
+    """
     try:
         return re.compile("".join(_translated(pattern)), re.DOTALL)
     except re.error:
@@ -107,7 +110,10 @@ def _translated(pattern: str) -> Iterator[str]:
 
 
 def _letter(pattern: str, at: int) -> tuple[str, int]:
-    """One letter, `?`, or a class `[a-z]`, `[!a]`; a `[` that nothing closes is itself."""
+    """Return the regular expression for one character, `?`, or a class `[a-z]`, `[!a]`, and the position behind it.
+
+    A `[` without a closing bracket stands for itself.
+    """
     if pattern[at] == "?":
         return "[^/]", at + 1
     close = pattern.find("]", at + 2 + pattern.startswith("!", at + 1)) if pattern[at] == "[" else -1
@@ -120,7 +126,7 @@ def _letter(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _from(path: Path, folder: Path | None) -> list[str]:
-    """The parts of a path, as they are named from a folder."""
+    """Return the parts of a path, relative to a folder."""
     try:
         relative = os.path.relpath(path, folder if folder is not None else os.curdir)
     except ValueError:  # on another drive

@@ -1,4 +1,4 @@
-"""The models of this machine that a command is asked about: files, folders' and patterns'; each once."""
+"""Find the models on this machine: files, and the files of folders and patterns; each file once."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from graphfix.results import GraphfixError
 from graphfix.results.files.file_kinds import folder_kind
 
 SUFFIXES = (".onnx", ".tflite")
-"""What a folder is searched for."""
+"""The suffixes of the files that are searched in a folder."""
 NO_MODEL = "the folder has no model (.onnx or .tflite) in it"
 NOT_NAMED = "the pattern names no model"
 
 
 def models(sources: Sequence[Path], exclude: Sequence[Glob], outputs: Path | None = None) -> dict[Path, str]:
-    """The files, in the order of the sources, those of a folder or a pattern sorted by their parts; and their names.
+    """Return the files of the sources, each with its name, in the order of the sources.
 
-    A name is a path with `/` from the folder, or from where the pattern's first wildcard is; of a file it is its own.
-    The folder `outputs` is not searched.
-    Raises GraphfixError for a folder without a model and for a pattern that names none.
+    The files of a folder or a pattern are sorted by the parts of their paths. A file's name is its path relative to the
+    folder, or to the first wildcard's place, with `/`; for a single file it is the file name. The folder `outputs` is
+    not searched. Raises GraphfixError for a folder without a model and for a pattern that matches none.
     """
     found: dict[str, tuple[Path, str]] = {}
     for source in sources:
@@ -39,7 +39,7 @@ def _real(path: Path) -> str:
 
 
 def _of(source: Path, exclude: Sequence[Glob], outputs: Path | None) -> list[tuple[Path, str]]:
-    """The files of a source, and their names."""
+    """Return the files of one source, and their names."""
     if source.is_dir():
         folder, files, none = source, list(_searched(source, None, outputs)), NO_MODEL
     elif globs.is_pattern(str(source)) and not os.path.lexists(source):
@@ -57,7 +57,10 @@ def _of(source: Path, exclude: Sequence[Glob], outputs: Path | None) -> list[tup
 
 
 def nothing(source: object, excluded: int, none: str) -> GraphfixError:
-    """What is raised of a source of which no model is left: some are excluded, or there was `none`."""
+    """Return the error for a source without a remaining model.
+
+    `excluded` is the number of excluded models; if it is 0, `none` is the reason.
+    """
     why = f"all of the {excluded} models here are excluded; mend --exclude" if excluded else f"{none}; name another"
     return GraphfixError(f"{source}: {why}")
 
@@ -67,7 +70,7 @@ def _is_excluded(path: Path, exclude: Sequence[Glob]) -> bool:
 
 
 def _named(pattern: Pattern, outputs: Path | None) -> Iterator[Path]:
-    """The files that a pattern names."""
+    """Yield the files that a pattern matches."""
     folder = Path(*pattern.folder)
     if folder.is_dir():
         for path in _searched(folder, pattern.depth, outputs, all_files=not pattern.of_models):
@@ -76,9 +79,9 @@ def _named(pattern: Pattern, outputs: Path | None) -> Iterator[Path]:
 
 
 def _searched(top: Path, depth: int | None, outputs: Path | None, *, all_files: bool = False) -> Iterator[Path]:
-    """The models below a folder, so many folders deep; what is hidden is left out.
+    """Yield the models below a folder, at most `depth` levels deep; hidden files and folders are skipped.
 
-    A folder is entered once: links to folders are followed last, where their folder was not met before.
+    Each folder is entered once. Links to folders are followed last, if their target was not entered before.
     """
     folders, links = [(top, 1)], list[tuple[Path, int]]()
     entered = {os.path.realpath(outputs)} if outputs is not None else set[str]()

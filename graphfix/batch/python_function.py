@@ -1,4 +1,4 @@
-"""The Python function that a program may call for many models: keywords become requests of jobs."""
+"""The Python function for many models: its keywords become the requests of jobs."""
 
 from __future__ import annotations
 
@@ -66,16 +66,19 @@ def batch_files(
     run: bool = False,
     progress: Progress | None = None,
 ) -> list[Entry]:
-    """Fix, check or convert many models, each in a process of its own, as `graphfix batch` does.
+    """Fix, check or convert many models, each in its own process, as `graphfix batch` does.
 
-    `models` are files, folders, patterns and URLs; the results lie below `output`, a folder or a URL, and what was made
-    there before of the same bytes, options and version is not made again (`reused`). An entry of the result is an
-    Outcome, or a Failure, whose `error` says why a model could not be done and whose `kind` what stopped it; the order
-    is that of the sources. `jobs` are done at once on this machine (None: one for each processor), or those of a
-    `client` of Dask's distributed by its workers. `time_limit` is in seconds, `memory_limit` in bytes, each for one
-    model; None is the machine's memory divided by the jobs. `progress` is called as each model ends.
+    `models` are files, folders, patterns and URLs. The results are written below `output`, a folder or a URL. A result
+    that is already there, made from the same bytes by the same options and version, is not made again (`reused`).
 
-    Raises GraphfixError for what can't be asked, for sources that name no model, and for an `output` that is no folder.
+    The function returns an entry for each model, in the order of the sources: an Outcome, or a Failure, whose `error`
+    is the reason and whose `kind` is what stopped the model.
+
+    `jobs` models are processed at once on this machine (None: one for each processor), or by the workers of `client`, a
+    Client of Dask's distributed. `time_limit` is in seconds, `memory_limit` in bytes, each for one model; None is the
+    machine's memory divided by the jobs. `progress` is called when a model ends.
+
+    Raises GraphfixError for invalid options, for sources without a model, and for an `output` that is not a folder.
 
     The example reads a model of graphfix's repository, in the root of a clone.
 
@@ -109,7 +112,7 @@ def _refuse_types(lists: Mapping[str, object], output: object) -> None:
 
 
 def _refuse_settings(client: object, retries: object, again: object) -> None:
-    """Raise GraphfixError for values of other types than `batch_files` takes."""
+    """Raise GraphfixError for arguments of types that `batch_files` does not accept."""
     if client is not None and not hasattr(client, "get_executor"):
         raise GraphfixError(f"client is {shown(client)}; give a Client of Dask's distributed, or None")
     if not isinstance(retries, Integral) or isinstance(retries, bool) or retries < 0:
@@ -119,7 +122,7 @@ def _refuse_settings(client: object, retries: object, again: object) -> None:
 
 
 def _refuse(command: str, numbers: Mapping[str, float | None]) -> None:
-    """Raise GraphfixError for what no command is, and for numbers below 1 of what is counted or measured."""
+    """Raise GraphfixError for an unknown command, and for a number that is not above 0."""
     if command not in COMMANDS:
         raise GraphfixError(not_one_of("command", command, COMMANDS))
     for name, number in numbers.items():

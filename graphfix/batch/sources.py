@@ -73,7 +73,7 @@ def _in_the_output(source: str, output: str) -> GraphfixError:
 
 
 def _remote(source: str, exclude: Sequence[Glob], output: str) -> Iterator[Found]:
-    """What a URL names. Listings are asked for once, and sorted here."""
+    """Yield the models of a URL. A folder is listed once, and sorted here."""
     if _named_as_folder(source).startswith(_named_as_folder(output)):
         raise _in_the_output(source, output)
     found, none = _named(source, output)
@@ -85,7 +85,7 @@ def _remote(source: str, exclude: Sequence[Glob], output: str) -> Iterator[Found
 
 
 def _named(source: str, output: str) -> tuple[list[Found], str]:
-    """The models, and why there are none where one is needed."""
+    """Return the models of a URL, and the reason if there are none although one is needed."""
     if urls.split(source)[1]:  # a query may give access to one file, and to nothing else
         if not (file_name := urls.file_name(source)):
             raise GraphfixError(f"{source}: neither its path nor its query names a file; name one")
@@ -103,7 +103,7 @@ def _named(source: str, output: str) -> tuple[list[Found], str]:
 
 
 def _models_below(folder: Remote, pattern: Pattern, output: str) -> list[Found]:
-    """The files that a pattern names below a folder, by the rules of `local_search`."""
+    """Return the files below a folder that a pattern matches, by the rules of `local_search`."""
     found = []
     outputs = _named_as_folder(output)
     for name in folder.names(pattern.depth):
@@ -120,7 +120,7 @@ def _named_as_folder(place: str) -> str:
 
 
 def _is_excluded(url: str, name: str, exclude: Sequence[Glob]) -> bool:
-    """Whether a pattern names it: by any part of the URL, by the URL from its beginning, or from its source on."""
+    """Return whether a pattern matches a part of a URL, the URL from its beginning, or its path below the source."""
     return any(
         pattern.names_parts((name if "/" in pattern.text and "://" not in pattern.text else url).split("/"))
         for pattern in exclude
@@ -140,7 +140,7 @@ def _refuse_absent(found: Sequence[Found]) -> None:
 
 
 def _refuse_one_output(found: Iterable[Found], command: Command) -> None:
-    """Raise GraphfixError where two models have one output, or one's output is the folder of another's."""
+    """Raise GraphfixError if two models have the same output, or if one output is a folder above another."""
     places: dict[str, str] = {}
     for place, name in found:
         made = _file_name(output_name(name, command) or name)
@@ -168,7 +168,7 @@ def _one_output(place: str, other: str, made: str) -> GraphfixError:
 
 
 def _refuse_replaced(found: dict[str, Found], output: str, command: Command) -> None:
-    """Raise GraphfixError where an output is a model of the batch, by whatever links."""
+    """Raise GraphfixError if an output would replace a model of the batch, also through links."""
     there = addresses.store(output)
     for _, name in found.values():
         made = output_name(name, command)

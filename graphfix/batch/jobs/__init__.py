@@ -1,1 +1,1 @@
-"""The jobs of a batch: what is done with each model, who does it, and what is remembered of it."""
+"""The jobs of a batch: process each model, distribute the jobs, and store records of the results."""

@@ -1,4 +1,4 @@
-"""What is done with all models of a batch, and where: from it the jobs are made, one when it is needed."""
+"""The settings that all models of a batch share. Jobs are made from them one by one, when they are needed."""
 
 from __future__ import annotations
 
@@ -14,26 +14,29 @@ from graphfix.runtimes import memory
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """What all jobs of a batch have in common."""
+    """The common settings of all jobs of a batch."""
 
     command: Command
     output: str
     """The folder of the results: a path or a URL."""
     seconds: float
-    """How long one model may take."""
+    """The time limit of one model."""
     bytes: int | None
-    """How much memory one model may need; None: its part of what there is."""
+    """The memory limit of one model; None: an equal share of the machine's memory."""
     again: bool
     jobs: int | None
-    """How many are done at once on this machine: None: one for each processor; 0: none, others do them."""
+    """The number of models at once on this machine.
+
+    None: one for each processor; 0: none, because a cluster does the work.
+    """
 
     @property
     def threads(self) -> int:
-        """How many models are done at once here."""
+        """Return the number of models that are processed at once on this machine."""
         return processors.available() if self.jobs is None else self.jobs
 
     def all_jobs(self, found: Sequence[tuple[str, str]], requested: Callable[[str], Request]) -> Iterator[Job]:
-        """A job for each source and its name, in order; `requested` says what is asked of a source."""
+        """Yield a job for each source and its name, in order; `requested` returns the request for a source."""
         share = memory.available() // self.threads if self.threads else None
         limits = Limits(self.seconds, self.bytes if self.bytes is not None else share)
         output = self._place(self.output)
@@ -41,5 +44,5 @@ class Orders:
             yield Job(self._place(source), name, output, self.command, requested(source), limits, self.again)
 
     def _place(self, place: str) -> str:
-        """A path that others, with another working folder, understand."""
+        """Return a path that is valid for processes with another working directory."""
         return place if self.threads or addresses.is_url(place) else str(addresses.local_path(place).absolute())

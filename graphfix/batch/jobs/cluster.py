@@ -1,4 +1,7 @@
-"""The workers of a Dask cluster as the executor of a batch: the scheduler, retries and the network are Dask's own."""
+"""Run the jobs of a batch on the workers of a Dask cluster.
+
+The scheduler, retries and the network are those of Dask.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +26,17 @@ from graphfix.runtimes.extras import install_command
 from graphfix.version import VERSION
 
 SOON = 5
-"""Seconds within which a scheduler answers, or is not there."""
+"""Seconds to wait for the answer of a scheduler."""
 NOT_STARTED = "Dask's own thread did not start within 10 seconds: the machine has too much to do; try again"
 MOST = 4096
-"""Jobs that the scheduler holds at once: more than the threads of a large cluster."""
+"""The most jobs that are given to the scheduler at once, more than a large cluster has threads."""
 _STOPS: weakref.WeakValueDictionary[str, threading.Event] = weakref.WeakValueDictionary()
-"""On a worker, by batch: what stops its jobs; it is there while one runs."""
+"""On a worker, by batch: the event that stops its jobs. An entry exists while a job of the batch runs."""
 _LOCK = threading.Lock()
 
 
 class Cluster:
-    """The workers that a client's scheduler has now, and those that join it."""
+    """The present workers of a client's scheduler, and those that join it later."""
 
     def __init__(self, client: Any, retries: int) -> None:  # noqa: ANN401 - of a Client most methods have no types
         self.most = MOST
@@ -48,7 +51,7 @@ class Cluster:
         )
 
     def submit(self, job: Job) -> Future[Finished]:
-        """Send a job to the scheduler. Raises GraphfixError where that is gone."""
+        """Send a job to the scheduler. Raises GraphfixError if the scheduler is gone."""
         from distributed.client import ClosedClientError
 
         key = f"graphfix-{job.command}-{self._batch}-{next(self._numbers)}"
@@ -61,7 +64,7 @@ class Cluster:
         return future
 
     def running(self) -> Sequence[str]:
-        """The models that workers have now; nothing where the scheduler does not say so."""
+        """Return the names of the models that workers process now; empty if the scheduler does not answer."""
         try:
             workers = self._client.processing()
         except (OSError, RuntimeError, ValueError):
@@ -69,11 +72,14 @@ class Cluster:
         return [name for keys in workers.values() for key in keys if (name := self._names.get(key)) is not None]
 
     def waits(self) -> bool:
-        """Whether there is no worker yet."""
+        """Return whether there is no worker yet."""
         return not self._client.nthreads()
 
     def reason(self, error: BaseException) -> str:
-        """What went wrong; of workers that ended while they ran it how many, and who says that it is enough."""
+        """Return why a job failed, in one line.
+
+        If workers died while they ran the job, the line contains their number and the scheduler's limit.
+        """
         from distributed import KilledWorker
 
         if not isinstance(error, KilledWorker):
@@ -85,7 +91,7 @@ class Cluster:
         )
 
     def stop(self) -> None:
-        """Cancel what the scheduler has, and have the workers end what runs."""
+        """Cancel the waiting jobs, and make the workers end the running ones."""
         with contextlib.suppress(OSError, RuntimeError, ValueError):
             self._executor.shutdown(wait=False)
             self._client.run(_stop, self._batch, on_error="ignore")
@@ -93,7 +99,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def dask(address: str, retries: int) -> Iterator[Cluster]:
-    """The cluster whose scheduler has this address. Raises GraphfixError where none answers soon."""
+    """Connect to the scheduler at `address`. Raises GraphfixError if none answers soon."""
     try:
         import dask.config
         import distributed
@@ -117,7 +123,7 @@ def dask(address: str, retries: int) -> Iterator[Cluster]:
 
 
 def cluster(client: Any, retries: int) -> Cluster:  # noqa: ANN401 - see above
-    """The cluster of a client. Raises GraphfixError where a worker has another graphfix than this one, or none."""
+    """Return the cluster of a client. Raises GraphfixError if a worker has another version of graphfix, or none."""
     answers: Mapping[str, Any] = client.run(pkgutil.resolve_name, "graphfix:__version__", on_error="return")
     for worker, answer in answers.items():
         if answer != VERSION:
@@ -130,7 +136,7 @@ def cluster(client: Any, retries: int) -> Cluster:  # noqa: ANN401 - see above
 
 
 def _done(job: Job, version: str, batch: str) -> Finished:
-    """Do a job here. Raises GraphfixError where this worker joined with another graphfix."""
+    """Run a job on this worker. Raises GraphfixError if the worker joined with another version of graphfix."""
     if version != VERSION:
         raise GraphfixError(f"a worker has graphfix {VERSION}, and the batch is of {version}: install the same on both")
     with _LOCK:
@@ -141,7 +147,7 @@ def _done(job: Job, version: str, batch: str) -> Finished:
 
 
 def _share() -> int:
-    """Bytes of memory for one of this worker's threads: what Dask was told that the worker has, or the machine."""
+    """Return the bytes of memory for one thread of this worker, from Dask's memory limit or the machine's memory."""
     from distributed import get_worker
 
     worker = get_worker()

@@ -1,4 +1,4 @@
-"""What does the jobs of a batch: threads of this process, each of which drives a child, or the workers of a cluster."""
+"""Run the jobs of a batch in threads of this process; each thread controls a child process."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from graphfix.batch.jobs import work
 from graphfix.batch.jobs.job import Finished, Job
 
 AHEAD = 2
-"""Jobs for each thread that are handed over at once: no thread waits for its next one."""
+"""The number of jobs per thread that are submitted at once, so that no thread waits for its next job."""
 
 
 class Threads:
-    """Threads of this process."""
+    """A pool of threads of this process."""
 
     gone = "the batch was stopped"
 
@@ -26,24 +26,24 @@ class Threads:
         self._running: dict[int, str] = {}
 
     def submit(self, job: Job) -> Future[Finished]:
-        """Have a job done by the next thread that is free."""
+        """Submit a job; the next free thread runs it."""
         return self._executor.submit(self._work, job)
 
     def running(self) -> Sequence[str]:
-        """The models of the threads, the oldest first."""
+        """Return the names of the models in work, the oldest first."""
         return list(self._running.values())
 
     def reason(self, error: BaseException) -> str:
-        """What went wrong, as the error says it."""
+        """Return the text of an error in one line."""
         return said_by(error)
 
     def stop(self) -> None:
-        """Drop what waits, and have the children killed."""
+        """Cancel the waiting jobs, and kill the child processes."""
         self._stopped.set()
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def close(self) -> None:
-        """End the threads, and with each its child."""
+        """End the threads and their child processes."""
         self._executor.shutdown(wait=not self._stopped.is_set())
 
     def _work(self, job: Job) -> Finished:
@@ -56,7 +56,7 @@ class Threads:
 
 @contextlib.contextmanager
 def local(jobs: int) -> Iterator[Threads]:
-    """So many models at once on this machine."""
+    """Return a context with a pool of `jobs` threads on this machine."""
     threads = Threads(jobs)
     try:
         yield threads
@@ -65,7 +65,7 @@ def local(jobs: int) -> Iterator[Threads]:
 
 
 def said_by(error: BaseException) -> str:
-    """An error in one line, with its kind where it says nothing that a user would know."""
+    """Return an error in one line; its type if it has no text."""
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     else:

@@ -1,4 +1,4 @@
-"""One model of a batch: what is to be done with it, within which limits, and what came of it."""
+"""The job for one model of a batch, its limits, and its result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Command: TypeAlias = Literal["fix", "check", "tosa"]
 
 
 def output_name(name: str, command: Command) -> str | None:
-    """What is written for the model of this name, below the folder of outputs; None where nothing is."""
+    """Return the path of the output below the batch's folder; None for `check`, which writes no model."""
     if command == "check":
         return None
     return str(PurePosixPath(name).with_suffix(".tosa")) if command == "tosa" else name
@@ -22,41 +22,41 @@ def output_name(name: str, command: Command) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the child process of one model may use."""
+    """The resources that the child process of one model may use."""
 
     seconds: float
     bytes: int | None = None
-    """Of memory, it and what it starts together, mapped files not counted; None: what the machine has."""
+    """Memory of the child and its own children, without mapped files; None: no limit besides the machine's memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One model to be done. It is pickled, to be done elsewhere."""
+    """The work on one model. It can be pickled, to be run on another machine."""
 
     source: str = field(repr=False)
-    """A path or a URL, perhaps with a query that gives access: a log of a worker shows none."""
+    """A path or a URL. The URL may have a query with credentials, so `repr` omits it: workers log jobs."""
     name: str
-    """Where it lies below its source, with `/`: the output lies there below the batch's output."""
+    """The path of the model below its source, with `/`. The output has the same path below the batch's output."""
     output: str
     """The folder of the batch's outputs and records: a path or a URL."""
     command: Command
     request: Request
     limits: Limits
     again: bool = False
-    """Whether it is done also where it was done before."""
+    """Whether to run the job even if a valid earlier result exists."""
 
     @property
     def model(self) -> str:
-        """The source as reports name it."""
+        """Return the source as reports show it, without credentials."""
         return urls.shown(self.source)
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What came of a job."""
+    """A job with its result."""
 
     job: Job
     entry: Entry
-    """What reports say of it: an outcome, or why there is none."""
+    """The outcome, or the failure."""
     seconds: float
-    """Wall-clock time, from the first byte that was fetched to the record."""
+    """Wall-clock time, from the first byte that was read to the written record."""

@@ -1,4 +1,4 @@
-"""What a job has made appears below the batch's folder: data first, the model last, and on a failure nothing."""
+"""Publish the files of a job in the batch's folder: data files first, the model last; after an error none is left."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST: Final = 1 << 16
 
 
 class Outputs:
-    """The files of a job in a scratch folder, which lie there as they will below the batch's folder."""
+    """The files of a job in a scratch folder, at the same relative paths as later in the batch's folder."""
 
     def __init__(self, job: Job, made: Path) -> None:
         self._name = output_name(job.name, job.command) or job.name
@@ -29,11 +29,11 @@ class Outputs:
 
     @property
     def model(self) -> Path:
-        """Where the child writes it."""
+        """Return the path in the scratch folder where the child process writes the model."""
         return self._made / self._name
 
     def refuse(self, source: str) -> None:
-        """Raise GraphfixError where the result would replace the model, which is a path or a URL."""
+        """Raise GraphfixError if the output would replace the model `source`, which is a path or a URL."""
         place = self._folder.place(self._name)
         if addresses.is_url(source) and addresses.one_name(source) == addresses.one_name(place):
             raise GraphfixError(f"{place}: the output is the input; choose another folder")
@@ -46,9 +46,10 @@ class Outputs:
             raise GraphfixError(f"{place}: the output is the input; choose another folder")
 
     def published(self, source: Store, data: Mapping[str, str]) -> Sequence[Digest]:
-        """Publish all files; `data` maps each data file in the model's folder `source` to the name of its copy, if any.
+        """Publish all files and return their digests.
 
-        Raises GraphfixError where something else has the name of a data file, and OSError; nothing is left then.
+        `data` maps each data file in the model's folder `source` to the name of its copy, if it has one. Raises
+        GraphfixError if the name of a data file is used by something else, and OSError; then no file is left.
         """
         fresh: list[str] = []
         try:
@@ -63,12 +64,12 @@ class Outputs:
         return digests
 
     def _files(self) -> list[tuple[str, Path]]:
-        """What was made, the model last: it is named, for where another batch has removed all no file is found."""
+        """Return the files that were made, the model last. The model is listed even if another batch has removed it."""
         others = [path for path in self._made.rglob("*") if path.is_file() and path != self.model]
         return [(path.relative_to(self._made).as_posix(), path) for path in (*others, self.model)]
 
     def _published_data(self, source: Store, location: str, copy: str, fresh: list[str]) -> Digest:
-        """One data file: it replaces one of other bytes only where that came from the same place."""
+        """Publish one data file. It replaces a different file only if that file was copied from the same source."""
         name = posixpath.join(posixpath.dirname(self._name), copy)
         made, owner = self._made / name, _absolute(source, location)
         there = self._folder.identity(name)
@@ -90,6 +91,6 @@ class Outputs:
 
 
 def _absolute(store: Store, name: str) -> str:
-    """A place by a name that is the same from wherever it is called."""
+    """Return a name of a place that does not depend on the working directory."""
     path = store.local(name)
     return store.place(name) if path is None else os.path.realpath(path)

@@ -1,7 +1,7 @@
-"""What is remembered of a model that was done: of which bytes and options, what was written, and what was said.
+"""Records of finished models: the digests of input files, options and outputs, and the outcome.
 
-A record lies beside the outputs, where others may write: it is read as data, and what is not exactly as this module
-writes it is no record.
+A record is stored beside the outputs, where other programs may write. It is read as data, and a file that differs from
+the form written here is not a record.
 """
 
 from __future__ import annotations
@@ -19,32 +19,33 @@ from graphfix.results import Outcome
 from graphfix.version import VERSION
 
 FORM = 2
-"""Of the record: another number is another form."""
+"""The version of the record's form."""
 MOST = 128 << 20
-"""Bytes. 100,000 nodes with findings take 30 MiB; a longer record is neither written nor read."""
+"""The most bytes of a record. 100,000 nodes with findings take 30 MiB; a longer record is neither written nor read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is remembered of one model."""
+    """The record of one model."""
 
     form: int
     version: str
-    """Of graphfix."""
+    """The version of graphfix."""
     options: str
-    """The digest of what was asked."""
+    """The digest of the request."""
     sources: tuple[Digest, ...]
-    """The model, then its data files, as they lie in its folder."""
+    """The digests of the model and then of its data files, with their names in the model's folder."""
     outputs: tuple[Digest, ...]
-    """As they lie below the batch's folder."""
+    """The digests of the outputs, with their names below the batch's folder."""
     outcome: Outcome
-    """Its paths of outputs are names below the batch's folder."""
+    """The outcome. Its paths of outputs are names below the batch's folder."""
 
 
 def holding(job: Job) -> Outcome | None:
-    """What was said of the model, if that is still so: same bytes, options and version, and its outputs are there.
+    """Return the recorded outcome of a job if it is still valid; else None.
 
-    Raises OSError where a store can't be reached, and GraphfixError as `asked.digest` does.
+    It is if the bytes, options and version are the same and the outputs still exist. Raises OSError if a store can't be
+    reached, and GraphfixError as `request_digest.digest` does.
     """
     record = read(job)
     if record is None or record.version != VERSION or record.options != request_digest.digest(job.command, job.request):
@@ -62,7 +63,7 @@ def holding(job: Job) -> Outcome | None:
 
 
 def read(job: Job) -> Record | None:
-    """The record of the model, whatever it was made of; None where there is none. Raises OSError."""
+    """Return the record of a model, whether or not it is valid; None if there is none. Raises OSError."""
     text = addresses.store(job.output).read_text(_name(job), MOST)
     if text is None:
         return None

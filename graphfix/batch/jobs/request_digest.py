@@ -1,4 +1,4 @@
-"""A digest of what was asked of a model: two requests that make the same of the same bytes have the same one."""
+"""Compute a digest of a request. Requests that give the same result for the same bytes have the same digest."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ from graphfix.results import GraphfixError
 from graphfix.results.error_texts import shown
 
 SPARED = frozenset({"data_roots", "target_file", "in_place", "report", "excerpt", "progress"})
-"""What makes no other result: `goal` holds what a target file says, and a record is asked for its excerpt."""
+"""Fields that do not change the result.
+
+`goal` contains the content of a target file; the excerpt is compared separately.
+"""
 
 
 def digest(command: Command, request: Request) -> str:
-    """The digest: of what the fields say, and of the content of the files that they name.
+    """Return the digest of a command and a request, including the content of the files that the request names.
 
-    Raises GraphfixError for a rewrite that is given as an object of Python.
+    Raises GraphfixError for a rewrite that is a Python object.
     """
     said = {name: form(getattr(request, name)) for name, form in FORMS.items()}
     text = json.dumps([command, said], sort_keys=True)
@@ -34,7 +37,7 @@ def digest(command: Command, request: Request) -> str:
 
 
 def _plain(value: object) -> object:
-    """A value of a field as JSON, sorted where it has no order."""
+    """Return the value of a field as JSON; sets are sorted."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
@@ -55,7 +58,7 @@ def _names(value: object) -> object:
 
 
 def _files(value: object) -> object:
-    """What a path, or each of several, holds: the file, or all files below the folder."""
+    """Return the digests of the content of a path, or of several paths; of a folder, those of all files below it."""
     if value is None:
         return None
     paths = (value,) if isinstance(value, (str, os.PathLike)) else value
@@ -63,7 +66,10 @@ def _files(value: object) -> object:
 
 
 def _content(path: Path) -> object:
-    """The digests of a file, or of all below a folder; None for what can't be read: the work says why."""
+    """Return the digests of a file, or of all files below a folder; None if it can't be read.
+
+    The job reports the error later.
+    """
     try:
         files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
         return [[file.relative_to(path).as_posix(), digest_of(file, "").sha256] for file in files]
@@ -76,7 +82,7 @@ def _rewrites(value: Iterable[object]) -> object:
 
 
 def _rewrite(given: object) -> object:
-    """The content of a Python file; of an installed rewrite that of its module, with the package's version."""
+    """Return the digest of a Python file, or for an installed rewrite that of its module and the version."""
     if not isinstance(given, (str, os.PathLike)):
         raise GraphfixError(f"{shown(given)}: a batch takes rewrites as files or by their installed names")
     text = str(given)
@@ -103,4 +109,4 @@ FORMS: Mapping[str, Callable[..., object]] = MappingProxyType(
         "rewrites": _rewrites,
     }
 )
-"""Field of a request -> what of its value goes into the digest."""
+"""By field of a request: the function that returns what goes into the digest."""

@@ -1,4 +1,4 @@
-"""The jobs of a batch are done, as many at once as there are workers; what comes of them is told in their order."""
+"""Run the jobs of a batch, as many at once as the workers accept, and return the results in the order of the jobs."""
 
 from __future__ import annotations
 
@@ -14,54 +14,54 @@ from graphfix.results import GraphfixError, OverwriteError
 
 Kept = TypeVar("Kept")
 MOST_KEPT = 10_000
-"""How many models may be done before one in front of them is: what is known of them waits in memory."""
+"""The most finished models that wait in memory for an earlier model that is not finished."""
 TICK = 1.0
-"""Seconds after which whoever watches hears something, if only of the time."""
+"""The most seconds between two calls of the watcher."""
 PATIENCE = 5.0
-"""Seconds that jobs have to clean up when a batch is stopped."""
+"""Seconds in which running jobs may clean up when a batch is stopped."""
 
 
 class Workers(Protocol):
-    """An executor of the standard library's shape, and what is asked of it beside."""
+    """An executor of jobs, similar to those of concurrent.futures."""
 
     most: int
-    """How many jobs it is handed at once."""
+    """The most jobs that are submitted at once."""
     gone: str
-    """The line that says that it has dropped jobs by itself."""
+    """The error if the workers have dropped jobs."""
 
     def submit(self, job: Job) -> Future[Finished]:
-        """Have a job done."""
+        """Submit a job."""
 
     def running(self) -> Sequence[str]:
-        """The names of the models that are worked on now, as far as it is known."""
+        """Return the names of the models that are processed now, as far as they are known."""
 
     def reason(self, error: BaseException) -> str:
-        """Why a job was not done, by what its future raised: text of one line."""
+        """Return why a job failed, in one line, for the exception of its future."""
 
     def stop(self) -> None:
-        """Drop what waits, and end what runs; return at once."""
+        """Cancel waiting jobs and end running ones, without waiting for their end."""
 
 
 class Watch(Protocol):
-    """Whoever watches a batch."""
+    """A watcher of the batch's progress."""
 
     def finished(self, finished: Finished) -> None:
-        """A model is done; the order is that in which they end."""
+        """Called for each finished model, in the order in which models finish."""
 
     def tick(self) -> None:
-        """Time passes."""
+        """Called regularly while no model finishes."""
 
 
 @dataclass(slots=True)
 class _Flight:
-    """The jobs that were handed over and are not done, by their numbers."""
+    """The submitted jobs that are not finished, by their numbers."""
 
     workers: Workers
     jobs: dict[int, tuple[Job, Future[Finished]]] = field(default_factory=dict)
     landed: SimpleQueue[int] = field(default_factory=SimpleQueue)
 
     def start(self, number: int, job: Job) -> None:
-        """Hand a job over."""
+        """Submit a job."""
         try:
             future = self.workers.submit(job)
         except (BrokenExecutor, OSError) as error:
@@ -71,9 +71,9 @@ class _Flight:
         future.add_done_callback(lambda _: self.landed.put(number))
 
     def end(self, seconds: float) -> tuple[int, Finished] | None:
-        """The number of the next job that ends, and what came of it; None where none does so soon.
+        """Return the number and the result of the next job that finishes; None if none does within `seconds`.
 
-        Raises GraphfixError where the workers have dropped it.
+        Raises GraphfixError if the workers have dropped the job.
         """
         try:
             number = self.landed.get(timeout=seconds)
@@ -96,7 +96,7 @@ class _Flight:
         return Finished(job, Failure(job.command, job.model, text), 0.0)
 
     def stop(self) -> None:
-        """Drop what waits, and give what runs the time to clean up."""
+        """Cancel waiting jobs, and give running ones time to clean up."""
         if self.jobs:
             self.workers.stop()
             running = [future for _, future in self.jobs.values() if not future.cancelled()]
@@ -106,10 +106,11 @@ class _Flight:
 def run(
     jobs: Iterable[Job], workers: Workers, watch: Watch, kept: Callable[[Finished], Kept]
 ) -> Generator[Kept, None, None]:
-    """What came of the jobs, in their order, whatever ended first; `kept` makes of each what is remembered until then.
+    """Yield the results of the jobs in their order.
 
-    Only so many jobs are handed over at once as the workers ask for, and taken from `jobs` then. Who closes it before
-    the end stops the batch. Raises GraphfixError where the workers are gone.
+    `kept` reduces each result to what is stored until it can be yielded. At most `workers.most` jobs are submitted at
+    once, and `jobs` is read only then. Closing the generator stops the batch. Raises GraphfixError if the workers are
+    gone.
     """
     flight, done = _Flight(workers), dict[int, Kept]()
     numbered = enumerate(jobs)

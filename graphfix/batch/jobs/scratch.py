@@ -1,4 +1,4 @@
-"""The folder of a batch's outputs while it is worked in: one batch at a time, and what a killed one left is removed."""
+"""Lock the folder of a batch's outputs, and make scratch folders; those of a killed batch are removed."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from graphfix.batch.stores.store import reported
 from graphfix.results import GraphfixError
 
 OWN = ".graphfix"
-"""What graphfix keeps of a batch, below its outputs."""
+"""The folder below the outputs with graphfix's own files."""
 LOCK = ".lock"
 SCRATCH = ".scratch"
-"""Hidden, as no folder of models is: records have the models' names."""
+"""The name of the scratch folder. It is hidden, so that no model's record has the same name."""
 
 
 @contextmanager
 def locked(output: str) -> Iterator[None]:
-    """Make the folder, and hold it; nothing is done for a URL, which has no lock.
+    """Make the folder of the outputs and lock it inside this context; a URL has no lock.
 
-    The system lets go of the lock however the process ends. Raises GraphfixError where another batch holds it, where
-    no folder can be, and on a system that is no POSIX system: sessions and locks are theirs.
+    The system releases the lock whenever the process ends. Raises GraphfixError if another batch has the lock, if the
+    folder can't be made, and on a system without POSIX sessions and locks.
     """
     if not hasattr(os, "fork"):
         raise GraphfixError("a batch needs Linux, macOS or another POSIX system: do the models one by one here")
@@ -53,7 +53,10 @@ def locked(output: str) -> Iterator[None]:
 
 @contextmanager
 def scratch(output: str) -> Iterator[Path]:
-    """A new folder, on the file system of a local output; it is removed with all that is in it. Raises OSError."""
+    """Return a context with a new folder, on the file system of a local output; it is removed at the end.
+
+    Raises OSError.
+    """
     parent = None if is_url(output) else local_path(output) / OWN / SCRATCH
     with reported(output, "no scratch folder can be made"):
         if parent is not None:

@@ -1,4 +1,4 @@
-"""The whole of one job, in a thread here or on a worker elsewhere: what holds is told again, all else is made anew."""
+"""Do one job, in a thread of this process or on a worker: return a valid recorded outcome, or process the model."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ ADVICE = {
     "memory": "give it more by --memory-limit, or leave it out by --exclude",
     "aborted": "do it alone to see why, or leave it out by --exclude",
 }
-"""By kind of the end of a child: what to do."""
+"""By kind of a stopped process: the advice for the user."""
 TELLING = ("output", "verdict", "conversion", "notes", "assumes")
-"""The fields of an outcome that may name a file."""
+"""The fields of an outcome that may contain the name of a file."""
 _threads = threading.local()
 
 
@@ -75,14 +75,17 @@ def _entry(job: Job, stop: threading.Event | None) -> Entry:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """One job, and the folder in which it is done."""
+    """One job, and the scratch folder in which it is done."""
 
     job: Job
     scratch: Path
     stop: threading.Event | None
 
     def done(self) -> Entry:
-        """Fetch, make, publish, and remember. Raises as `work` does, and StoppedError."""
+        """Fetch the model, process it, publish the outputs, and write the record.
+
+        Raises as `work` does, and StoppedError.
+        """
         folder, name = addresses.parted(self.job.source)
         outputs = Outputs(self.job, self.scratch / "out")
         outputs.refuse(self.job.source)
@@ -96,11 +99,11 @@ class _Work:
         return entry
 
     def _copied(self, sources: Sequence[Digest]) -> Mapping[str, str]:
-        """Return by location the names that the copies of the data files have beside the output of a fix."""
+        """Return by location the names of the copies of data files beside the output of a fix."""
         return copied_names((each.name for each in sources[1:]), posixpath.basename(self.job.name))
 
     def _fetched(self, folder: Store, name: str) -> tuple[Path, Sequence[Digest]]:
-        """Where the model can be read, with its data files beside it, and which bytes they all have."""
+        """Return the path where the model and its data files can be read, and the digests of all these files."""
         model = folder.local(name)
         path = self.scratch / "in" / urls.file_name(self.job.source) if model is None else model
         try:
