@@ -1,1 +1,1 @@
-"""The process that does the models of a batch one after the other, within limits of time and memory."""
+"""The child process that processes the models of a batch one after the other, within limits of time and memory."""

@@ -1,4 +1,4 @@
-"""The process that does models one after the other, each within its time and its memory."""
+"""Control a child process that processes models one after the other, each within limits of time and memory."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from graphfix.runtimes import memory
 from graphfix.runtimes.pipes import GONE, AskedProcess, Watch, cause, module
 
 KEPT: Final = 256 << 20
-"""Bytes; a process that holds more after a model makes way for a new one."""
+"""Bytes. A child process that uses more memory after a model is replaced by a new one."""
 ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-"""Several models are done at once: each has one processor."""
+"""Environment variables that limit numeric libraries to one thread, because several models are processed at once."""
 
 
 class StoppedError(Exception):
-    """The process has ended before it answered: by itself, or because it needed more than it may."""
+    """The child process ended before it answered: it crashed, or it was killed because it exceeded a limit."""
 
     def __init__(self, why: str, kind: Literal["aborted", "time", "memory"]) -> None:
         super().__init__(why)
@@ -28,20 +28,20 @@ class StoppedError(Exception):
 
 
 class Child:
-    """One process, started when it is needed, and again after an end; all that it starts ends with it.
+    """A child process, started when it is needed and restarted after its end. Its own children end with it.
 
-    One thread asks it.
+    It is used by a single thread.
     """
 
     def __init__(self) -> None:
         self._process: AskedProcess | None = None
         self._end: weakref.finalize[..., Child] | None = None
-        """Ends the process that runs now, also where nobody does: with the thread, or with the interpreter."""
+        """Ends the running process; it is also called when the thread or the interpreter ends."""
 
     def ask(self, message: object, limits: Limits, stop: threading.Event | None = None) -> Any:  # noqa: ANN401 - any answer
-        """Send a message to graphfix.batch.process.worker, and return what it answers.
+        """Send a message to `graphfix.batch.process.worker` and return its answer.
 
-        Raises StoppedError, CancelledError when `stop` is set, InternalError for a fault of graphfix in the worker, and
+        Raises StoppedError, CancelledError if `stop` is set, InternalError for a defect of graphfix in the worker, and
         the OSError or OverwriteError that the worker sends.
         """
         bounds = _Bounds(self._running(), limits, stop or threading.Event())
@@ -76,14 +76,14 @@ class Child:
         return self._process
 
     def stop(self) -> None:
-        """End the process, if there is one."""
+        """End the process, if it runs."""
         if self._end is not None:
             self._end()
         self._process = self._end = None
 
 
 class _Bounds:
-    """What is looked at while a model is done, and what of it has ended the process."""
+    """The limits that are checked while a model is processed, and which of them was exceeded."""
 
     def __init__(self, process: AskedProcess, limits: Limits, stop: threading.Event) -> None:
         self.process = process
@@ -94,12 +94,15 @@ class _Bounds:
         self.watch = Watch(lambda: sessions.kill(process.pid), limits.seconds, self._are_passed)
 
     def _are_passed(self) -> bool:
-        """Whether the process needs too much, or has ended: what it has started keeps its pipe open."""
+        """Return whether the process exceeds a limit or has ended.
+
+        After its end, its children may keep its pipe open.
+        """
         self._heavy = sessions.used(self.process.pid) > self.bytes
         return self._heavy or self._stop.is_set() or self.process.has_ended
 
     def why(self) -> Exception:
-        """Why the process has ended without an answer."""
+        """Return why the process ended without an answer, as an exception."""
         if self._stop.is_set():
             return CancelledError()
         if self._heavy:
@@ -116,6 +119,6 @@ def _ended(process: AskedProcess) -> int:
 
 
 def _size(number: int) -> str:
-    """`1.5 GiB`, `300 MiB`."""
+    """Return a number of bytes as `1.5 GiB` or `300 MiB`."""
     unit, name = (1 << 30, "GiB") if number >= 1 << 30 else (1 << 20, "MiB")
     return f"{number / unit:.4g} {name}"

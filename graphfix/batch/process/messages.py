@@ -1,4 +1,4 @@
-"""What the process that does models is asked."""
+"""The messages to the child process of a batch."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from graphfix.engine.request import Request
 
 @dataclass(frozen=True, slots=True)
 class Locations:
-    """Ask for the locations of an ONNX model's data files, relative to its folder; other files have no locations."""
+    """Request the locations of an ONNX model's data files, relative to its folder; other files have none."""
 
     model: Path
     data_root: tuple[Path, ...] = ()
-    """Folders besides the model's own in which its data files may lie."""
+    """Further folders in which data files may lie, besides the model's own folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalJob:
-    """Ask for one model to be done, from a file here to a file here."""
+    """Request the work on one model, from a local file to a local file."""
 
     command: Command
     source: Path
@@ -28,6 +28,6 @@ class LocalJob:
     """Unused by `check`."""
     request: Request
     folder: Path
-    """The working folder: paths in the request may be relative to it."""
+    """The working directory: paths in the request may be relative to it."""
     scratch: Path
-    """The folder for temporary files, which the runtimes use, too."""
+    """The folder for temporary files, also those of the runtimes."""

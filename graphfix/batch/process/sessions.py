@@ -1,4 +1,4 @@
-"""The processes of a session: a child of a batch and all that it has started, whoever of them is gone."""
+"""The processes of a session: a child of a batch and all processes that it has started, even after the child's end."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Final
 import psutil
 
 PAUSE: Final = 0.005
-"""Seconds between two looks at processes that end."""
+"""Seconds between two checks whether killed processes have ended."""
 PATIENCE: Final = 2.0
-"""Seconds that killed processes are waited for."""
+"""The most seconds to wait for killed processes."""
 
 
 def kill(session: int) -> None:
@@ -37,16 +37,16 @@ def kill(session: int) -> None:
 
 
 def used(session: int) -> int:
-    """Bytes of memory of all processes of a session, without the files that they have mapped.
+    """Return the bytes of memory of all processes of a session, without mapped files.
 
-    The pages of a mapped model count as the process's (rss), and go when the system needs room. Returns 0 if the system
-    does not list its processes: a limit of memory has no effect then.
+    The pages of a mapped model count as resident memory of a process, but the system frees them when it needs memory.
+    Return 0 if the system does not list its processes; a limit of memory then has no effect.
     """
     return sum(map(anonymous, members(session)))
 
 
 def members(session: int) -> list[int]:
-    """The processes of a session: whom a process has started stays in it, also when the one in between is gone."""
+    """Return the processes of a session. A process stays in its session even if its parent has ended."""
     return [pid for pid in _processes() or () if _session(pid) == session]
 
 
@@ -59,7 +59,10 @@ def _processes() -> list[int] | None:
 
 
 def running(session: int) -> list[int]:
-    """Those of its members that still run: one that has ended, and that nobody has asked how, is none."""
+    """Return the members of a session that still run.
+
+    A process that has ended but was not waited for is not among them.
+    """
     return [pid for pid in members(session) if _runs(pid)]
 
 

@@ -1,8 +1,8 @@
-"""The process that does models for graphfix.batch.process.child: pickles in, pickles out.
+"""The child process for `graphfix.batch.process.child`; it reads pickled messages and writes pickled answers.
 
-Messages: a Locations or a LocalJob. Answers: ("done", the locations or the entry); ("raised", an OSError of the
-system, or an error that is about all jobs); or ("fault", the Fault of an unexpected exception). The end of the input
-kills the process and all that it has started.
+A message is a Locations or a LocalJob. An answer is ("done", the locations or the entry), ("raised", an OSError of the
+system, or an error about all jobs), or ("fault", the Fault of an unexpected exception). The end of the input kills the
+process and all processes that it has started.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from graphfix.results.faults import Fault
 
 
 def main() -> None:
-    """Serve messages until there are no more."""
+    """Answer messages until the input ends."""
     _end_with_parent()
     # what native code or a rewrite prints must not get between the answers
     answers = os.fdopen(os.dup(1), "wb")
@@ -34,9 +34,10 @@ def main() -> None:
 
 
 def _end_with_parent() -> None:
-    """Let a fork wait for the end of the input, and kill the session then.
+    """Fork a process that waits for the end of the input and then kills the session.
 
-    No thread could: native code, or a regular expression, may keep the interpreter's lock for as long as it hangs.
+    A thread could not do that, because native code or a regular expression may hold the interpreter's lock while it
+    hangs.
     """
     if os.fork():
         return

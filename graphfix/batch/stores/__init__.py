@@ -1,1 +1,1 @@
-"""Where models lie and results go: a folder of this machine, or a folder behind a URL."""
+"""Stores of models and results: local folders, and folders behind URLs."""

@@ -1,4 +1,4 @@
-"""Where models lie and results go: a folder here, or one that fsspec reaches by a URL; one interface for both."""
+"""Find the store for a path or a URL: a local folder, or one that fsspec reads. Both have one interface."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from graphfix.batch.stores.local import Local
 from graphfix.batch.stores.store import Store
 
 HERE = ("file://", "local://")
-"""How a URL begins that is a path of this machine."""
+"""The prefixes of URLs that are local paths."""
 
 
 def is_url(text: str) -> bool:
-    """Whether this names a place that is not reached by a path."""
+    """Return whether a text is a URL of a place without a local path."""
     return "://" in text and not text.startswith(HERE)
 
 
 def store(folder: str) -> Store:
-    """The store of a folder, which need not be there yet. Raises GraphfixError for a URL that nothing here reads."""
+    """Return the store of a folder, which need not exist.
+
+    Raises GraphfixError for a URL that no installed package reads.
+    """
     if not is_url(folder):
         return Local(local_path(folder))
     from graphfix.batch.stores import remote  # fsspec is an extra
@@ -28,14 +31,14 @@ def store(folder: str) -> Store:
 
 
 def local_path(text: str) -> Path:
-    """The path that a text or a URL of this machine says."""
+    """Return the path of a text, which may be a `file://` URL."""
     for start in HERE:
         text = text.removeprefix(start)
     return Path(text)
 
 
 def one_name(place: str) -> str:
-    """The name by which places are compared: all links to a file lead to it, and all protocols of a store."""
+    """Return a name that is equal for all links to a file, and for all protocols of a store."""
     if not is_url(place):
         return os.path.realpath(local_path(place))
     from graphfix.batch.stores import remote
@@ -45,10 +48,7 @@ def one_name(place: str) -> str:
 
 
 def parted(source: str) -> tuple[Store, str]:
-    """The store of the folder that a file is in, and the file's name there, with its query.
-
-    Raises GraphfixError as `store` does.
-    """
+    """Return the store of a file's folder, and the file's name with its query. Raises GraphfixError as `store` does."""
     if is_url(source):
         bare, query = urls.split(source)
         folder, name = bare[: bare.rindex("/")], bare[bare.rindex("/") + 1 :]

@@ -1,4 +1,4 @@
-"""A folder of this machine as a store: what is published is renamed, and what can be read where it lies is."""
+"""A local folder as a store: files are published by renaming, and read where they are."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from graphfix.formats.neutral import publish
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A folder of this machine."""
+    """A local folder."""
 
     folder: Path
 
     def place(self, name: str) -> str:
-        """The path."""
+        """Return the path as text."""
         return str(self.folder / name)
 
     def local(self, name: str) -> Path:
-        """The path: it can be read where it lies."""
+        """Return the path."""
         return self.folder / name
 
     def identity(self, name: str) -> Identity | None:
-        """The size; a time stamp says nothing of the bytes."""
+        """Return the size of a file; None if there is none.
+
+        A time stamp is not used, because equal ones do not prove equal bytes.
+        """
         try:
             path = self.folder / name
             return Identity(path.stat().st_size) if path.is_file() else None
@@ -34,18 +37,21 @@ class Local:
             return None
 
     def digest(self, name: str) -> Digest:
-        """Read the file. Raises OSError."""
+        """Return the digest of a file. Raises OSError."""
         return digest_of(self.folder / name, name)
 
     def fetch(self, name: str, path: Path) -> Digest:
-        """Copy the file. Raises OSError."""
+        """Copy a file to `path` and return its digest. Raises OSError."""
         with reported(self.place(name), "can't be read"):
             path.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(self.folder / name, path)
         return digest_of(path, name)
 
     def publish(self, made: Path, name: str) -> Digest:
-        """Rename the file, or copy it where it is on another file system; it gets the mode of what it replaces."""
+        """Rename a file to its final name, or copy it from another file system.
+
+        It keeps the mode of the file that it replaces.
+        """
         path = self.folder / checked(name)
         digest = digest_of(made, name)
         with reported(str(path), "can't be written"):
@@ -61,13 +67,16 @@ class Local:
         return digest
 
     def remove(self, name: str) -> None:
-        """Remove the file. Raises OSError."""
+        """Remove a file, if it exists. Raises OSError."""
         path = self.folder / checked(name)
         with reported(str(path), "can't be removed"):
             path.unlink(missing_ok=True)
 
     def read_text(self, name: str, most: int) -> str | None:
-        """Read the text. Raises OSError where there is a file that can't be read."""
+        """Return a text; None if there is no file, or if it is too long or not a text.
+
+        Raises OSError if it can't be read.
+        """
         path = self.folder / name
         if self.identity(name) is None:
             return None
@@ -75,7 +84,7 @@ class Local:
             return text_of(file.read(most + 1), most)
 
     def write_text(self, name: str, text: str) -> None:
-        """Write the text. Raises OSError."""
+        """Write a text; it appears complete or not at all. Raises OSError."""
         path = self.folder / checked(name)
         with reported(str(path), "can't be written"):
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,7 @@
-"""A folder behind a URL, by fsspec: credentials, endpoints and retries are its own and those of the package below."""
+"""A folder behind a URL as a store, through fsspec.
+
+Credentials, endpoints and retries are those of fsspec's packages.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +25,21 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 CHUNK = 16 << 20
-"""Bytes that are asked for, or sent, at once; a store holds some copies of so many. S3 takes 10,000 such parts."""
+"""The bytes of one request. A store needs memory for a few such pieces. S3 allows 10,000 pieces per file."""
 SECRET = re.compile(r"(\w+://[^/@]*?:)([^/@]*)(?=@)")
-"""`ftp://name:password@host`: what stands before the password, and it."""
+"""A regular expression for a password in a URL, `ftp://name:password@host`: the part before it, and the password."""
 MARKS = ("ETag", "etag", "md5Hash", "md5", "checksum", "generation")
-"""Where stores say in their `info` which bytes a file has. (HTTP's `ukey` is that of the URL alone.)"""
+"""Keys under which stores return an identifier of a file's bytes. (HTTP's `ukey` identifies only the URL.)"""
 WEAK = "W/"
-"""How an ETag begins that is the same for other bytes too."""
+"""The prefix of an ETag that may be equal for different bytes."""
 
 
 @cache
 def kind(protocol: str) -> str:
-    """One word for all protocols of one kind of store, as s3 and s3a; a protocol that nothing reads is a kind."""
+    """Return a name that is equal for all protocols of one kind of store, such as s3 and s3a.
+
+    For a protocol that no package reads, return the protocol.
+    """
     try:
         import fsspec
 
@@ -44,7 +50,7 @@ def kind(protocol: str) -> str:
 
 
 def opened(url: str) -> Remote:
-    """The folder. Raises GraphfixError where nothing that is installed reads such a URL."""
+    """Return the folder of a URL. Raises GraphfixError if no installed package reads such a URL."""
     if secret := SECRET.match(url):
         what = "a password in a URL would be printed and remembered; leave it to fsspec's or the store's own settings"
         raise GraphfixError(f"{secret[1]}***{url[secret.end(2) :]}: {what}")
@@ -68,39 +74,39 @@ def opened(url: str) -> Remote:
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A folder of a store; what the store can't do, whatever it raises for that, is an OSError."""
+    """A folder of a store. Every error of the store is raised as an OSError."""
 
     url: str
     system: AbstractFileSystem
     path: str
-    """As fsspec names the folder."""
+    """The folder's name in fsspec."""
 
     def _fresh(self) -> AbstractFileSystem:
-        """The system, which keeps listings: none that was made before, for what is new is not in it."""
+        """Return the file system without its cached listings, which do not contain new files."""
         self.system.invalidate_cache()
         return self.system
 
     def place(self, name: str) -> str:
-        """The URL."""
+        """Return the URL of a file."""
         return f"{self.url}/{name}" if name and not self.url.endswith("/") else self.url + name
 
     def local(self, name: str) -> None:
-        """None: it must be fetched."""
+        """Return None, because the file must be fetched."""
 
     def names(self, depth: int | None = None) -> list[str]:
-        """All files below the folder, so many folders deep, sorted by their parts."""
+        """Return all files below the folder, at most `depth` levels deep, sorted by the parts of their names."""
         with self._asked("", "can't be listed"):
             found = self._fresh().find(self.path, maxdepth=depth)
         names = (path.removeprefix(f"{self.path}/") if self.path else path.lstrip("/") for path in found)
         return sorted(names, key=lambda name: name.split("/"))
 
     def is_folder(self) -> bool:
-        """Whether something is below it."""
+        """Return whether there is a file below the folder."""
         with self._asked("", "can't be listed"):
             return bool(self._fresh().isdir(self.path))
 
     def identity(self, name: str) -> Identity | None:
-        """What the store says of the file."""
+        """Return the size and the identifier of a file from the store; None if there is no such file."""
         with self._asked(name, "can't be read"):
             try:
                 return identity_of(self._fresh().info(self._at(name)))
@@ -108,17 +114,17 @@ class Remote:
                 return None
 
     def digest(self, name: str) -> Digest:
-        """Read the file in pieces."""
+        """Return the digest of a file, which is read in pieces."""
         return self._read(name, lambda _: None)
 
     def fetch(self, name: str, path: Path) -> Digest:
-        """Read the file in pieces into another."""
+        """Copy a file in pieces to the new path `path`, and return its digest."""
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("xb") as file:
             return self._read(name, file.write)
 
     def publish(self, made: Path, name: str) -> Digest:
-        """Send the file in pieces, then ask the store for its mark."""
+        """Send a file in pieces, then read its identifier from the store."""
         digest = hashlib.sha256()
         with made.open("rb") as file, self._asked(checked(name), "can't be written"):
             self._send(name, _hashed(file, digest.update))
@@ -129,12 +135,12 @@ class Remote:
         return Digest(name, size, digest.hexdigest(), there.mark)
 
     def remove(self, name: str) -> None:
-        """Remove the file."""
+        """Remove a file, if it exists."""
         with self._asked(checked(name), "can't be removed"), suppress(FileNotFoundError):
             self.system.rm_file(self._at(name))
 
     def read_text(self, name: str, most: int) -> str | None:
-        """Read the text, where it is not too long."""
+        """Return a text; None if there is no such file, or if it is too long or not a text."""
         there = self.identity(name)
         if there is None or there.size > most:
             return None
@@ -142,7 +148,7 @@ class Remote:
             return text_of(self.system.cat_file(self._at(name)), most)
 
     def write_text(self, name: str, text: str) -> None:
-        """Send the text."""
+        """Send a text; it appears complete or not at all."""
         with self._asked(checked(name), "can't be written"):
             self._send(name, iter((text.encode("utf-8"),)))
 
@@ -151,7 +157,7 @@ class Remote:
 
     @contextmanager
     def _asked(self, name: str, what: str) -> Iterator[None]:
-        """Let whatever comes of the store be an OSError."""
+        """Convert every exception of the store in this context to an OSError."""
         try:
             yield
         except GraphfixError:
@@ -160,7 +166,7 @@ class Remote:
             raise failed(error, self.place(name), what) from None
 
     def _read(self, name: str, take: Callable[[bytes], object]) -> Digest:
-        """Give the file away in pieces, while its digest is made."""
+        """Pass the pieces of a file to `take`, and return its digest."""
         digest, size = hashlib.sha256(), 0
         path = self._at(name)
         with (
@@ -178,10 +184,10 @@ class Remote:
         return Digest(name, size, digest.hexdigest(), there.mark)
 
     def _send(self, name: str, pieces: Iterator[bytes]) -> None:
-        """Let the object appear when all pieces are sent.
+        """Send the pieces of a file, so that the object appears only when all pieces are sent.
 
-        A store of objects takes a small one in one request. A file that is written is closed by its `with`, and
-        so completed, when an error ends that: it is opened without, and discarded.
+        A small object is sent in one request. For larger ones, the file is not opened in a `with`, because its end
+        would complete the object even after an error; it is discarded instead.
         """
         if "memory" in self.system.protocol:  # there a file appears when it is opened
             self.system.pipe_file(self._at(name), b"".join(pieces))
@@ -208,7 +214,10 @@ class Remote:
 
 
 def identity_of(said: Mapping[str, Any]) -> Identity | None:
-    """Of what a store says of a file; None for a folder. A size that is not said is -1: no file's."""
+    """Return the identity of a file from a store's `info`; None for a folder.
+
+    The size is -1 if the store does not return it.
+    """
     if said.get("type") == "directory":
         return None
     mark = next((str(said[key]) for key in MARKS if said.get(key)), "")

@@ -1,4 +1,4 @@
-"""What a store is: a folder, here or behind a URL, whose files are named, and what it raises."""
+"""The interface of a store: a folder, local or behind a URL, and the errors that it raises."""
 
 from __future__ import annotations
 
@@ -15,77 +15,80 @@ from graphfix.batch.stores import urls
 from graphfix.results import GraphfixError
 
 ABSENT = (404, 410)
-"""What HTTP servers answer where there is no such file."""
+"""HTTP statuses for a missing file."""
 REFUSED = (401, 403)
-"""What they answer whom they do not give it."""
+"""HTTP statuses for a missing permission."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a store says of a file without reading it."""
+    """Facts about a file that a store returns without reading it."""
 
     size: int
     mark: str = ""
-    """The store's own name of these very bytes, such as an ETag; empty where it has none: the bytes decide."""
+    """The store's identifier of these bytes, such as an ETag. If it is empty, only the bytes can be compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """Which bytes a file has."""
+    """The digest of a file."""
 
     name: str
-    """Below the folder of its store, with `/`."""
+    """The name below the store's folder, with `/`."""
     size: int
     sha256: str
     mark: str = ""
-    """As `Identity.mark`."""
+    """The identifier, as in `Identity.mark`."""
 
 
 class Store(Protocol):
-    """A folder. Names are below it, with `/`. What the store can't do raises OSError, which names the file."""
+    """A folder. Names are relative to it, with `/`. Every failure raises OSError with the name of the file."""
 
     def place(self, name: str) -> str:
-        """The path or the URL of a file, as reports name it."""
+        """Return the path or the URL of a file as reports show it."""
 
     def local(self, name: str) -> Path | None:
-        """Where the file can be read by its path; None where it must be fetched."""
+        """Return the path of a file that can be read locally; None if it must be fetched."""
 
     def identity(self, name: str) -> Identity | None:
-        """What is there now, whatever was listed before; None where no file is."""
+        """Return the present identity of a file, without cached listings; None if there is no such file."""
 
     def digest(self, name: str) -> Digest:
-        """Read the whole file, in pieces."""
+        """Return the digest of a file, which is read completely, in pieces."""
 
     def fetch(self, name: str, path: Path) -> Digest:
-        """Copy the file to this new path, in pieces; the folders of the path are made."""
+        """Copy a file to a new local path, in pieces, and return its digest. The folders of the path are made."""
 
     def publish(self, made: Path, name: str) -> Digest:
-        """Let a file of this machine appear under the name, whole or not at all; `made` may be gone then."""
+        """Make a local file appear under a name, complete or not at all. The local file may be moved."""
 
     def remove(self, name: str) -> None:
-        """Take a file away, where there is one."""
+        """Remove a file, if it exists."""
 
     def read_text(self, name: str, most: int) -> str | None:
-        """A small file's text; None where there is none, it has more than `most` bytes, or is no text."""
+        """Return a small file's text; None if there is none, if it is longer than `most` bytes, or not text."""
 
     def write_text(self, name: str, text: str) -> None:
-        """Let a small text appear under the name, whole or not at all."""
+        """Make a small text appear under a name, complete or not at all."""
 
 
 def beginning(store: Store) -> str:
-    """How the places of all files of a folder begin."""
+    """Return the prefix of the places of all files of a folder."""
     return store.place("x").removesuffix("x")
 
 
 def checked(name: str) -> str:
-    """The name again. Raises GraphfixError for one that would lead out of the folder."""
+    """Return the name. Raises GraphfixError for a name that would lead out of the folder."""
     if "\0" in name or any(part in ("", ".", "..") for part in name.split("/")):
         raise GraphfixError(f"{name!r}: no name for a file below a folder; rename the model, or leave it out")
     return name
 
 
 def failed(error: Exception, place: str, what: str) -> OSError:
-    """What is raised for an error of the system or of a store: the same kind, one line, with the place in it."""
+    """Return an OSError of one line, with the place, for an error of the system or of a store.
+
+    The kinds FileNotFoundError and PermissionError are kept.
+    """
     error, place = _reason(error, place), urls.shown(place)
     if isinstance(error, FileNotFoundError):
         return FileNotFoundError(f"{place}: {what}: no such file; look for it, or leave it out")
@@ -97,7 +100,7 @@ def failed(error: Exception, place: str, what: str) -> OSError:
 
 
 def _reason(error: Exception, place: str) -> Exception:
-    """The error itself, or what it hides: fsspec says of whatever an HTTP server answers that there is no such file."""
+    """Return the error, or its real cause. fsspec reports every failure of an HTTP server as a missing file."""
     cause = error.__cause__
     if not (isinstance(error, FileNotFoundError) and isinstance(cause, Exception) and place.startswith(urls.QUERIED)):
         return error
@@ -112,7 +115,7 @@ def _reason(error: Exception, place: str) -> Exception:
 
 @contextmanager
 def reported(place: str, what: str) -> Iterator[None]:
-    """Say of a system's error which file it is about. Raises OSError."""
+    """Convert an error of the system in this context to an OSError with the file's place."""
     try:
         yield
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
@@ -120,21 +123,21 @@ def reported(place: str, what: str) -> Iterator[None]:
 
 
 def digest_of(path: Path, name: str) -> Digest:
-    """Of a file of this machine, which is read in pieces. Raises OSError."""
+    """Return the digest of a local file, which is read in pieces. Raises OSError."""
     with reported(str(path), "can't be read"), _opened(path) as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         return Digest(name, os.fstat(file.fileno()).st_size, sha256)
 
 
 def _opened(path: Path) -> BufferedReader:
-    """Open a file; a pipe or a device may have no end. Raises OSError."""
+    """Open a file. Raises OSError, also for a pipe or a device, which may have no end."""
     if path.exists() and not path.is_file():
         raise OSError("it is no regular file")
     return path.open("rb")
 
 
 def text_of(data: bytes, most: int) -> str | None:
-    """The text; None where it is none, or longer than `most` bytes."""
+    """Return bytes as text; None if they are not UTF-8 or more than `most`."""
     if len(data) > most:
         return None
     try:

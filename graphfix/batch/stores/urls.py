@@ -1,4 +1,4 @@
-"""URLs with a query, as stores sign them: the file's name, and what of them is shown: nothing that gives access."""
+"""URLs with a query, such as signed ones: the name of their file, and their text without credentials."""
 
 from __future__ import annotations
 
@@ -8,31 +8,39 @@ from typing import Final
 from graphfix.batch.local_search import SUFFIXES
 
 QUERIED: Final = ("http://", "https://")
-"""How URLs begin that may have a query: elsewhere a `?` is a letter of a name, or of a pattern."""
+"""The prefixes of URLs that may have a query. In other URLs a `?` belongs to a name or a pattern."""
 NAMING: Final = frozenset(
     "branch download file filename format id model name path raw ref rev revision version versionid".split()
 )
-"""Names in a query, in small letters, whose values say which file is meant."""
+"""Names of query fields, in lower case, whose values identify the file."""
 HARMLESS: Final = NAMING | frozenset(
     "expires se sp sr sv x-amz-algorithm x-amz-date x-amz-expires x-amz-signedheaders".split()
 )
-"""All whose values are shown: also those that say how, until when and for what a URL was signed. Others give access."""
+"""Names of query fields whose values are shown.
+
+They identify a file, or say how, until when and for what a URL was signed.
+
+The values of all other fields may be credentials.
+"""
 _URL: Final = re.compile(r"(\w+://[^\s?]+)\?(\S*?)(?=[]:,;.)}>'\"]*(?:\s|$))")
-"""A URL in a text, before and after its `?`; what ends a word may stand behind it."""
+"""A regular expression for a URL in a text: the part before `?`, and the query. Punctuation at the end is excluded."""
 _FIELD: Final = re.compile(r"[^&;?]+")
 _NAME: Final = re.compile(r"[\w.-]{1,32}")
 _NESTED: Final = re.compile(r"[=?]|%(25)*3[DF]", re.IGNORECASE)
-"""In a value: it has a query of its own."""
+"""A regular expression for a value that contains a query itself."""
 
 
 def split(url: str) -> tuple[str, str]:
-    """The URL without its query, and the query from its `?` on; what may be a pattern has none."""
+    """Return the URL without its query, and the query with its `?`. A URL that may be a pattern has no query."""
     bare, mark, query = url.partition("?")
     return (bare, mark + query) if url.startswith(QUERIED) and _is_query(bare, query) else (url, "")
 
 
 def file_name(url: str) -> str:
-    """The last part of the path, with what the query says of the file where that part names no model; may be empty."""
+    """Return the last part of the path, which may be empty.
+
+    If it is not the name of a model, the query fields that identify the file follow.
+    """
     bare, query = split(url)
     if not query:
         return bare.rstrip("/").rpartition("/")[2]
@@ -44,12 +52,12 @@ def file_name(url: str) -> str:
 
 
 def shown(text: str) -> str:
-    """The text, in which each URL keeps the names of its query, and of the values those that are known as harmless."""
+    """Return a text in which the values of URLs' query fields are hidden, except those known to be harmless."""
     return _URL.sub(_masked, text)
 
 
 def _is_query(bare: str, text: str) -> bool:
-    """Whether what follows a `?` is no more of a pattern, as in `m?.onnx`."""
+    """Return whether the text behind a `?` is a query and not a part of a pattern, as in `m?.onnx`."""
     if "=" in text or not bare.startswith(QUERIED):
         return "=" in text
     is_pattern = text.endswith(SUFFIXES) or not {"*", "["}.isdisjoint(text)
@@ -62,7 +70,7 @@ def _masked(url: re.Match[str]) -> str:
 
 
 def _field(field: str, harmless: frozenset[str]) -> str:
-    """The field of a query, with its value only where its name is one of these."""
+    """Return a field of a query, with its value only if its name is in `harmless`."""
     name, _, value = field.partition("=")
     if not _NAME.fullmatch(name) or not value.strip("="):  # a value alone, perhaps of base64
         return "***"

@@ -1,1 +1,1 @@
-"""What is in force: the options of the command line, those that a file says once for all, and where each was said."""
+"""Configuration: the options in force, from defaults, a configuration file and the command line, with their origins."""

@@ -1,4 +1,4 @@
-"""`config`: what each option is, for all models or for one, and where that was said."""
+"""The command `config`: print the value and the origin of each option, for all models or for one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def answer(options: Namespace) -> int:
 
 
 def _rows(settings: Settings, options: Namespace) -> Mapping[str, tuple[object, str]]:
-    """By option: its value as TOML has it, and who said it."""
+    """Return by option its value, as TOML has it, and its origin."""
     rows = {}
     for name, (value, origin) in sorted(settings.origins(options.path).items()):
         if name not in keys.SAID_EACH_TIME:
@@ -55,7 +55,7 @@ def _rows(settings: Settings, options: Namespace) -> Mapping[str, tuple[object, 
 
 
 def _effects(names: Iterable[str]) -> Mapping[str, str]:
-    """Return what each of these options amounts to while it has no value, as the help of its first command says."""
+    """Return the effect of each option without a value, as the help of a command describes it."""
     actions: dict[str, argparse.Action] = {}
     for command in parser.commands_of(parser.parser()).values():
         for name, action in keys.options(command).items():
@@ -65,7 +65,7 @@ def _effects(names: Iterable[str]) -> Mapping[str, str]:
 
 
 def _print(rows: Mapping[str, tuple[object, str]]) -> None:
-    """Lines of TOML, the origins as comments; an option that has no value is a comment itself."""
+    """Print lines of TOML with the origins as comments; an option without a value is a comment itself."""
     lines = [  # TOML writes these values as JSON does
         (f"{name} = {json.dumps(value, ensure_ascii=False)}" if value is not None else f"# {name}", origin)
         for name, (value, origin) in rows.items()

@@ -1,13 +1,13 @@
-"""The file of options that are said once: where it is, and what it says.
+"""Find and read the configuration file.
 
-[tool.graphfix]                          pyproject.toml; in graphfix.toml the same keys stand at the top
-target = "tosa"
-dim = ["N=4"]
-baseline = "graphfix-baseline.json"
+    [tool.graphfix]                          # in pyproject.toml; graphfix.toml has the same keys at its top
+    target = "tosa"
+    dim = ["N=4"]
+    baseline = "graphfix-baseline.json"
 
-[[tool.graphfix.overrides]]
-files = ["legacy/*.onnx"]
-ignore = ["GF103"]
+    [[tool.graphfix.overrides]]
+    files = ["legacy/*.onnx"]
+    ignore = ["GF103"]
 """
 
 from __future__ import annotations
@@ -32,35 +32,37 @@ OVERRIDES, FILES, REWRITES = "overrides", "files", "rewrites"
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Options that one place says."""
+    """The options that one table of the file sets."""
 
     origin: str
-    """`graphfix.toml`, `graphfix.toml: override 2`."""
+    """The table, as `config` prints it: `graphfix.toml`, `graphfix.toml: override 2`."""
     values: Mapping[str, object]
-    """By key: what the command that runs makes of it."""
+    """By key: the value, converted for the command that runs."""
     files: tuple[Glob, ...] | None = None
-    """The models that it is about; None: all."""
+    """Patterns for the models to which the table applies; None: all models."""
 
     def names(self, model: Path | None) -> bool:
-        """Whether it is about this model."""
+        """Return whether the table applies to this model."""
         return self.files is None or (model is not None and any(glob.names(model) for glob in self.files))
 
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """The options that there are."""
+    """The options of all commands."""
 
     own: Options
-    """Those of the command that runs."""
+    """The options of the command that runs."""
     all: Collection[Options]
     alone: Collection[frozenset[str]]
-    """Groups of options of which only one can be said."""
+    """Groups of options that exclude each other."""
 
 
 def nearest() -> tuple[Path, Mapping[str, Any]] | None:
-    """The file that counts in the working directory, and its table: its own, or of those above the nearest.
+    """Return the nearest configuration file and its table; None without one.
 
-    Raises GraphfixError for one that can't be read.
+    The working directory is searched first, then the folders above it.
+
+    Raises GraphfixError for a file that can't be read.
     """
     here = Path.cwd()
     for folder in (here, *here.parents):
@@ -75,7 +77,7 @@ def nearest() -> tuple[Path, Mapping[str, Any]] | None:
 
 
 def _refuse_a_strangers(path: Path, table: Mapping[str, Any]) -> None:
-    """Raise GraphfixError where another user's file, found and not named, has Python run."""
+    """Raise GraphfixError if a file that was found, not named, belongs to another user and would run Python code."""
     if not hasattr(os, "getuid") or path.stat().st_uid in (0, os.getuid()):
         return
     overrides = table.get(OVERRIDES, [])
@@ -88,7 +90,7 @@ def _refuse_a_strangers(path: Path, table: Mapping[str, Any]) -> None:
 
 
 def read_named(path: Path) -> tuple[Path, Mapping[str, Any]]:
-    """The file that --config names. Raises GraphfixError for one that can't be read."""
+    """Return the file that --config names, and its table. Raises GraphfixError for a file that can't be read."""
     table = _table(path)
     if table is None:
         raise GraphfixError(f"{path}: there is no table [tool.graphfix] in it; name another file, or write one")
@@ -96,7 +98,10 @@ def read_named(path: Path) -> tuple[Path, Mapping[str, Any]]:
 
 
 def layers(path: Path, table: Mapping[str, Any], commands: Commands) -> Iterator[Layer]:
-    """What it says of all files, and of some. Raises GraphfixError for what no option takes."""
+    """Yield the options for all models, then those of each override.
+
+    Raises GraphfixError for an invalid key or value.
+    """
     try:
         rest = {key: said for key, said in table.items() if key != OVERRIDES}
         yield Layer(str(path), _values(rest, path.parent, commands))
@@ -112,7 +117,7 @@ def layers(path: Path, table: Mapping[str, Any], commands: Commands) -> Iterator
 
 
 def _table(path: Path) -> Mapping[str, Any] | None:
-    """The table of the options; None where the file has none."""
+    """Return the table of the options; None if the file has none."""
     table: Any = toml_files.table(path)
     if path.name != SHARED:
         if isinstance(table.get("tool"), dict):
@@ -126,7 +131,7 @@ def _table(path: Path) -> Mapping[str, Any] | None:
 
 
 def _overrides(path: Path, table: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The tables of what is said for some files. Raises ValueError for what is none."""
+    """Return the tables of overrides. Raises ValueError for any other content."""
     overrides = table.get(OVERRIDES, [])
     if isinstance(overrides, list) and all(isinstance(each, dict) for each in overrides):
         return overrides
@@ -153,7 +158,10 @@ def _override(origin: str, override: Mapping[str, Any], folder: Path, commands: 
 
 
 def _values(table: Mapping[str, Any], folder: Path, commands: Commands) -> dict[str, object]:
-    """What each key says. Raises ValueError for what no option takes, and for two of which only one can be said."""
+    """Return the value of each key.
+
+    Raises ValueError for an invalid key or value, and for keys that exclude each other.
+    """
     values: dict[str, object] = {}
     said: dict[str, str] = {}
     for key, each in table.items():

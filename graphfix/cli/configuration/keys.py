@@ -1,4 +1,4 @@
-"""What a configuration may say: the long options of the parser, by their names and of the types that they take."""
+"""The keys of a configuration file: the long options of the parser, with the types of their values."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from graphfix.results.error_texts import hint, shown
 Options: TypeAlias = Mapping[str, argparse.Action]
 """A command's options by their long names, without `--`."""
 NO_KEYS = frozenset({"help", "config", "isolated", "around"})
-"""The option that ends a command line, those that say where the configuration is, and one of two values."""
+"""Options that a file can't set: they end a command line, locate the configuration, or have two values."""
 SAID_EACH_TIME = frozenset({"output", "in-place", "write-baseline"})
-"""What replaces files is said on the command line alone."""
+"""Options that replace files. They must be given on the command line."""
 COMMAND_LINE_ONLY: Mapping[str, frozenset[str]] = MappingProxyType({"fix": frozenset({"exit-zero"})})
 """By command: options that a configuration file can't set for this command, although other commands allow them."""
 OF_A_FILE = frozenset({each.name for each in fields(Request) if each.init} | {"select", "ignore"}) - {"report"}
-"""What may differ from file to file, as a namespace names it: what is asked of a model, and which findings count."""
+"""Options that may differ between models, by their names in a namespace."""
 LOUDNESS = frozenset({"quiet", "verbose"})
-"""Of which only one can be said, though argparse has them in no group: each stands in others."""
+"""Options that exclude each other, although argparse has them in other groups."""
 KINDS: Mapping[object, tuple[tuple[type, ...], str]] = MappingProxyType(
     {
         Whole: ((int,), "a whole number"),
@@ -36,18 +36,18 @@ KINDS: Mapping[object, tuple[tuple[type, ...], str]] = MappingProxyType(
         size: ((int, str), "a size, a text such as '2GiB' or a number of bytes"),
     }
 )
-"""What types an option as TOML has it; any other option is a text."""
+"""By the type of an option: the types of its value in TOML, and the words for an error. Other options are texts."""
 
 
 def options(command: Parser) -> Options:
-    """The options of a command that a configuration may say, and those that it is told to say elsewhere."""
+    """Return a command's options for a configuration file, and those that must be on the command line."""
     actions = {_name(action): action for action in command._actions}  # noqa: SLF001  # argparse shows them nowhere else
     without = NO_KEYS | COMMAND_LINE_ONLY.get(command.prog.rpartition(" ")[2], frozenset())
     return {name: action for name, action in actions.items() if name and name not in without}
 
 
 def alone(command: Parser) -> list[frozenset[str]]:
-    """Groups of options, as a namespace names them, of which only one can be said."""
+    """Return groups of options, by their names in a namespace, that exclude each other."""
     groups = command._mutually_exclusive_groups  # noqa: SLF001
     return [LOUDNESS, *(frozenset(action.dest for action in group._group_actions) for group in groups)]  # noqa: SLF001
 
@@ -57,7 +57,7 @@ def _name(action: argparse.Action) -> str:
 
 
 def actions_of(key: str, commands: Collection[Options]) -> list[argparse.Action]:
-    """The options of that name, one for each command that has it. Raises ValueError where there is none."""
+    """Return the options of this name, one for each command that has it. Raises ValueError if there is none."""
     if key in SAID_EACH_TIME:
         raise ValueError(f"'{key}' replaces files: it is said on the command line, --{key}, and nowhere else")
     found = [command[key] for command in commands if key in command]
@@ -68,7 +68,10 @@ def actions_of(key: str, commands: Collection[Options]) -> list[argparse.Action]
 
 
 def value(key: str, action: argparse.Action, said: object, folder: Path) -> object:
-    """What an option becomes by a value in a file of this folder. Raises ValueError with what it should be."""
+    """Return the value of an option for a value in a file of `folder`; relative paths are resolved against `folder`.
+
+    Raises ValueError with a text about the expected value.
+    """
     if action.nargs == 0:
         if type(said) is not bool:
             raise ValueError(f"'{key}' is true or false, not {shown(said)}")
@@ -83,7 +86,7 @@ def value(key: str, action: argparse.Action, said: object, folder: Path) -> obje
 
 
 def is_repeatable(action: argparse.Action) -> bool:
-    """Whether it may be said more than once: a list."""
+    """Return whether an option may be given several times, so that its value is a list."""
     return isinstance(action, argparse._AppendAction)  # noqa: SLF001
 
 
@@ -112,7 +115,7 @@ def _typed(convert: Callable[[str], Any] | argparse.FileType | str | None, text:
 
 
 def _from(folder: Path, made: object) -> object:
-    """Names of files are read from the folder of the file that says them."""
+    """Return a value with relative paths resolved against the folder of the file that contains it."""
     match made:
         case Path():
             return folder / made
@@ -128,7 +131,10 @@ def unset_default(action: argparse.Action) -> str:
 
 
 def text(action: argparse.Action, made: object) -> object:
-    """A value as a configuration would say it: true, a number, a text, or a list of texts; None where none is set."""
+    """Return a value as a configuration file contains it; None without a value.
+
+    It is true, a number, a text, or a list of texts.
+    """
     if isinstance(action, argparse.BooleanOptionalAction):  # its default is a third state
         return made
     if action.nargs == 0:

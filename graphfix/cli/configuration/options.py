@@ -1,4 +1,4 @@
-"""The options that say where options are said, and those of other commands that `config` borrows."""
+"""The options that locate the configuration, and those of other commands that `config` borrows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from graphfix.cli.options import Parser, read_path
 
 
 def configured(command: Parser) -> None:
-    """Offer where the options stand that are said once for all."""
+    """Add the options that locate the configuration file."""
     group = command.add_argument_group("configuration")
     either = group.add_mutually_exclusive_group()
     what = "read options from FILE, not the nearest graphfix.toml or pyproject.toml"
@@ -18,7 +18,7 @@ def configured(command: Parser) -> None:
 
 
 def borrow(command: Parser, other: Parser) -> None:
-    """Let a command take each option of another one that it does not have, without a line in its help."""
+    """Add each option of another command that `command` lacks, without a line in its help."""
     own = command._option_string_actions  # noqa: SLF001  # argparse shows its options nowhere else
     for action in other._actions:  # noqa: SLF001
         names = [name for name in action.option_strings if name not in own]

@@ -1,4 +1,4 @@
-"""What is in force: what the options are where nobody says them, what files say, and what the command line says."""
+"""The options in force: defaults, values of the configuration file, and values of the command line."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ DEFAULT, COMMAND_LINE = "default", "command line"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The options of one run, from the weakest to the strongest that says one."""
+    """The options of one run, from all origins."""
 
     actions: Mapping[str, argparse.Action]
-    """By key: the options of the command."""
+    """By key: the option of the command."""
     defaults: Mapping[str, object]
-    """By their names in a namespace, as all that follow."""
+    """The defaults, by the options' names in a namespace, like all fields below."""
     given: Mapping[str, object]
-    """What the command line says."""
+    """The options of the command line."""
     layers: Sequence[Layer] = ()
     alone: Collection[frozenset[str]] = ()
     file: Path | None = None
-    """Where the layers are from."""
+    """The file of the layers."""
 
     @property
     def model(self) -> Path | None:
-        """The model that the command line names, where it is one."""
+        """Return the model that the command line names, if it names one."""
         model = self.given.get("model")
         return model if isinstance(model, Path) else None
 
     def of(self, model: Path | None) -> Namespace:
-        """The options for a model; None: for all."""
+        """Return the options for a model; None: those for all models."""
         return Namespace(**self._said(model)[0], settings=self)
 
     def origins(self, model: Path | None) -> dict[str, tuple[object, str]]:
-        """By key: what is in force for a model, and who said it."""
+        """Return by key the value in force for a model, and its origin."""
         values, said = self._said(model)
         return {key: (values[each.dest], said.get(each.dest, DEFAULT)) for key, each in self.actions.items()}
 
     def _said(self, model: Path | None) -> tuple[dict[str, object], dict[str, str]]:
-        """Values and their origins. What is said later takes back what can't be said beside it."""
+        """Return the values and their origins. A later value resets the options that it excludes."""
         values, origins = dict(self.defaults), dict[str, str]()
         for layer in self.layers:
             if layer.names(model):
@@ -72,7 +72,7 @@ class Settings:
 
 
 def in_force(said: Said) -> Settings:
-    """What the command line, and the file that it or the working directory names, say. Raises GraphfixError."""
+    """Return the options of the command line and of the configuration file. Raises GraphfixError."""
     own = keys.options(said.parser)
     if said.given.get("isolated") or "config" not in said.defaults:
         return Settings(own, said.defaults, said.given)
