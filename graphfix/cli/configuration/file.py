@@ -8,6 +8,8 @@
     [[tool.graphfix.overrides]]
     files = ["legacy/*.onnx"]
     ignore = ["GF103"]
+
+Relative paths are resolved against the folder of the file.
 """
 
 from __future__ import annotations
