@@ -49,13 +49,16 @@ class Row:
 NAN_PAYLOAD = Row("nan-payload", "excused")
 """Both elements are NaN, but their bits differ.
 
-Recognized by: the elements. Evidence: Mul(x, NaN) of two constants in onnxruntime 1.31.1. IEEE 754 does not define the
-payload of a NaN result.
+Recognized by: the elements.
+
+Evidence: Mul(x, NaN) of two constants in onnxruntime 1.31.1. IEEE 754 does not define the payload of a NaN result.
 """
 TOLERANCE = Row("tolerance", "excused")
 """The elements are within the tolerance that the user requested.
 
-Recognized by: the elements and the criterion. Evidence: --atol, --rtol.
+Recognized by: the elements and the criterion.
+
+Evidence: --atol, --rtol.
 """
 SIGNED_ZERO = Row(
     "signed-zero",
@@ -65,60 +68,71 @@ SIGNED_ZERO = Row(
 )
 """Both elements are zero, but their signs differ. A kernel uses another loop if an operand is expanded to full size.
 
-Recognized by: the elements, and the operator that computes the first tensor that differs. Evidence: Add(x, [0.0]) and
-Add(x, [-0.0]) where x is -0.0, onnxruntime 1.31.1, optimizations off.
+Recognized by: the elements, and the operator that computes the first tensor that differs.
+
+Evidence: Add(x, [0.0]) and Add(x, [-0.0]) where x is -0.0, onnxruntime 1.31.1, optimizations off.
 """
 REUSED_INTERPRETER = Row("reused-interpreter", "excused")
 """A model fails or returns another result only in an interpreter that has run other sizes before.
 
-Recognized by: both models return equal results in fresh interpreters. Evidence: SHAPE, STRIDED_SLICE, PACK, RESHAPE of
-x[?,4] at batch 0 after batch 3, ai-edge-litert 2.3.0. A file seemed to differ from itself, until graphfix read the
-shape of an output without elements.
+Recognized by: both models return equal results in fresh interpreters.
+
+Evidence: SHAPE, STRIDED_SLICE, PACK, RESHAPE of x[?,4] at batch 0 after batch 3, ai-edge-litert 2.3.0. A file seemed to
+differ from itself, until graphfix read the shape of an output without elements.
 """
 SHARED_FAILURE = Row("shared-failure", "undecided")
 """The second model fails on inputs on which the first model also fails, although the first ran on them before.
 
 Recognized by: the first model fails in a fresh interpreter, or the second model fails in some fresh interpreters only.
+
 Evidence: MAX_POOL_2D of x[?,4,4,3] at batch 0 with XNNPACK fails sometimes, ai-edge-litert 2.3.0.
 """
 UNWRITTEN_VARIABLE = Row("unwritten-variable", "undecided", frozenset({"LiteRT", "XNNPACK"}))
 """The first model reads a variable before any operator has written it.
 
-XNNPACK returns the present content of the memory. The other kernel sets refuse the read. Recognized by: a READ_VARIABLE
-in the file that may run before any ASSIGN_VARIABLE of its variable, and the outputs that depend on it. Evidence:
-VAR_HANDLE, READ_VARIABLE, ADD: other values in each process, ai-edge-litert 2.3.0.
+XNNPACK returns the present content of the memory. The other kernel sets refuse the read.
+
+Recognized by: a READ_VARIABLE in the file that may run before any ASSIGN_VARIABLE of its variable, and the outputs that
+depend on it.
+
+Evidence: VAR_HANDLE, READ_VARIABLE, ADD: other values in each process, ai-edge-litert 2.3.0.
 """
 READS_PAST_THE_END = Row(
     "reads-past-the-end", "undecided", frozenset({"LiteRT", "XNNPACK"}), frozenset({"ATAN2", "STABLEHLO_SHIFT_LEFT"})
 )
 """A kernel accepts operands of different sizes, but checks only the size of the first operand.
 
-Recognized by: two runs of the first model differ, and the output depends on such an operator with operands of unequal
-shapes. Evidence: ATAN2(x[2,3], z[3]), ai-edge-litert 2.3.0.
+Recognized by: the outputs of both models differ, and depend on such an operator with operands of unequal shapes.
+
+Evidence: ATAN2(x[2,3], z[3]), ai-edge-litert 2.3.0.
 """
 UNSTABLE = Row("unstable", "undecided")
 """Two runs of the first model differ, because the model is random or stores a state.
 
-Recognized by: the first model runs twice, and again in another interpreter before a difference is reported. Evidence:
-RandomNormal, RANDOM_UNIFORM.
+Recognized by: the first model runs twice, and again in another interpreter before a difference is reported.
+
+Evidence: RandomNormal, RANDOM_UNIFORM.
 """
 ONLY_NAN = Row("only-nan", "undecided")
 """All elements of an output are NaN, in both models and in every run, so nothing was compared.
 
-Recognized by: the elements. Evidence: Log of a sum of negative numbers. Any other computation that results in NaN would
-be equal, too.
+Recognized by: the elements.
+
+Evidence: Log of a sum of negative numbers. Any other computation that results in NaN would be equal, too.
 """
 
 ONE_KERNEL_SET = Row("one-kernel-set", "excused", frozenset({"LiteRT", "XNNPACK"}))
 """One kernel set of LiteRT returns other values for the explicit form. The other kernel sets return equal values.
 
-Recognized by: the proof is complete, and the other kernel sets are bit-equal on the same inputs. Evidence: not observed
-with ai-edge-litert 2.3.0 on models/ and the real models, except for the rows above.
+Recognized by: the proof is complete, and the other kernel sets are bit-equal on the same inputs.
+
+Evidence: not observed with ai-edge-litert 2.3.0 on models/ and the real models, except for the rows above.
 """
 DROPPED_CAST = Row("dropped-cast", "excused", frozenset({"onnxruntime"}))
 """onnxruntime drops a rounding to float16 between two operators that it computes in float32.
 
 Recognized by: the proof is complete, and if every rounding is kept, both models are bit-equal on the same inputs.
+
 Evidence: Add(x, Mul(a, c)) of float16, a[M] and x[N,M], onnxruntime 1.31.1. The product is rounded if an Unsqueeze and
 an Expand follow it, but not if the Add follows it directly.
 """
@@ -126,8 +140,10 @@ SIZE_0 = Row("size-0", "excused")
 """A run has a size of 0, which the proof excludes. A reshape or a kernel may then return another shape.
 
 Recognized by: the proof is complete and assumes that no size is 0, every run that differs has a size of 0, and some
-other run is equal. Evidence: ReduceSum of [0,2,3,8] along -1 without keepdims returns [0,2,3,8], onnxruntime 1.31.1. A
-RESHAPE to [-1,4] ignores a 0, ai-edge-litert 2.3.0.
+other run is equal.
+
+Evidence: ReduceSum of [0,2,3,8] along -1 without keepdims returns [0,2,3,8], onnxruntime 1.31.1. A RESHAPE to [-1,4]
+ignores a 0, ai-edge-litert 2.3.0.
 """
 
 TABLE = (
