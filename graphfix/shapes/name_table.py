@@ -149,7 +149,7 @@ class NameTable:
             return None
         return max(0, found) if made.kind == "positive" else found // made.by
 
-    # --- what a polynomial can be -------------------------------------------------------------------------------------
+    # --- the range of a polynomial ------------------------------------------------------------------------------------
 
     def interval(self, polynomial: Polynomial) -> Interval:
         """Return the smallest and the largest value that a polynomial can have, as far as they can be computed."""
@@ -211,7 +211,7 @@ class NameTable:
         for monomial, factor in polynomial:
             if abs(factor) > FARTHEST:
                 return -inf, inf
-            if len(monomial) == 1:  # nearly all
+            if len(monomial) == 1:  # nearly every monomial is a single name
                 one, two = self.ranges[monomial[0]]
                 low, high = low + factor * (one if factor > 0 else two), high + factor * (two if factor > 0 else one)
                 continue
@@ -292,6 +292,6 @@ def capped(low: Bound, high: Bound) -> Interval:
 
     The digits of a bound double with each square, and a float can't represent a number of many digits.
     """
-    if low >= -FARTHEST and high <= FARTHEST:  # nearly all
+    if low >= -FARTHEST and high <= FARTHEST:  # nearly all bounds are small
         return low, high
     return (-inf if low < -FARTHEST else min(low, FARTHEST)), (inf if high > FARTHEST else max(high, -FARTHEST))

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     Sizes = tuple[int, ...]
     Observe = Callable[[Mapping[str, object]], tuple[list[object], Mapping[str, Sizes]]]
-    """Runs a model once: its outputs, and the sizes of values inside it."""
+    """Runs a model once and returns its outputs, and the sizes of inner values by name."""
     Derive = Callable[[Mapping[str, Sizes]], Mapping[str, Sizes]]
-    """Returns the sizes of further values, which follow in a run from those that are known."""
+    """Returns the sizes of further values that follow from known sizes in a run."""
 
 
 def _nothing(_: Mapping[str, Sizes]) -> Mapping[str, Sizes]:

@@ -357,7 +357,7 @@ def _sizes_text(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name}={size}" for name, size in sizes.items()) or "the given sizes"
 
 
-# --- the same case again, from fresh interpreters: LiteRT's results may depend on the sizes of earlier runs -----------
+# --- repeat a case in fresh interpreters, because LiteRT's results may depend on the sizes of earlier runs ------------
 
 
 def _repetitions(opened: tuple[Opener, Opener], answer: Answer, attempts: int) -> Iterator[tuple[Outputs, Outputs]]:

@@ -182,7 +182,7 @@ def plain(value: object) -> object:
     return value if isinstance(value, int | float | str | bool) else str(value)
 
 
-# --- outputs that contain only NaN: any other computation that ends in NaN would be equal too -------------------------
+# --- outputs that contain only NaN, which would equal those of any other computation that results in NaN --------------
 
 
 def has_number(value: object) -> bool | None:

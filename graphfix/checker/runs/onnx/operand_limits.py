@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import onnx
 
     Rule = Callable[[onnx.NodeProto, NestedGraph], Iterator[tuple[str, Interval]]]
-    """Returns (operand, interval) for the operands of a node whose values must stay in an interval."""
+    """Returns (operand, interval) for the operands of a node whose values must be in an interval."""
 
 # Scalars and shapes that control the amount of computation: small, so that a run is short, and mostly not 0.
 _STEERING: dict[str, dict[int, Interval]] = {

@@ -36,7 +36,7 @@ def _packed(model: Any) -> bytes:  # noqa: ANN401 - generated
     return bytes(builder.Output())
 
 
-# --- custom operators that LiteRT does not know: their results become inputs of the model, their operands outputs -----
+# --- unknown custom operators: their results become inputs of the model, and their operands outputs -------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def _indices(rows: Iterable[Any]) -> list[int]:
     return list(dict.fromkeys(int(index) for row in rows for index in (row if row is not None else ()) if index >= 0))
 
 
-# --- the operator whose kernel ends the process: the last one of the shortest beginning of a model that aborts --------
+# --- the operator whose kernel aborts: the last operator of the shortest beginning of the model that aborts -----------
 
 
 def aborting_operator(sessions: Sessions, path: Path, kernels: str, feeds: Mapping[str, object]) -> str | None:
