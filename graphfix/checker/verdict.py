@@ -72,8 +72,8 @@ def _renamed(pair: Pair) -> Pair:
 def _early_runs(task: Task) -> AbstractContextManager[EarlyRuns | None]:
     """Start brief runs of a pair that may be proved; no brief runs if the user requests special runs.
 
-    The context is None without brief runs: for a number of runs, `thorough`, a tolerance, no proof or no runs, or for
-    files with the same bytes.
+    The context is None if no brief runs are started. This is so if the user requests a number of runs, a tolerance,
+    `thorough`, no proof, or a proof without runs. It is also so if both files have the same bytes.
     """
     asked = task.runs is not None or task.thorough or not task.criterion.exact or task.proof != "with"
     if asked or filecmp.cmp(task.pair.before, task.pair.after, shallow=False):

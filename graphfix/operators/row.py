@@ -66,7 +66,7 @@ class Exempt:
     """Completes the sentence "left alone because"."""
     when: When = "always"
     also: Exempt | None = None
-    """The next exemption of the same operand. Each one applies independently of the others."""
+    """The next exemption of the same operand; None if there are no more. Each exemption applies independently."""
 
     def holds(self, seen: Seen) -> str | None:
         """Return the reason of the first exemption in the chain that applies to an operand, or None if none applies."""
@@ -150,7 +150,7 @@ class StretchForm:
     - axes: the attribute `broadcast_dimensions` lists the result's axis for each axis of the operand.
     """
     standard: bool
-    """Whether this is one of the format's own forms of a stretch. Such a form is not converted to another one."""
+    """Whether this is one of the format's own forms of a stretch, which is not converted to another form."""
     standard_before: int = 0
     """This form is also standard before this operator set: ONNX has no Expand before set 8, but Tile."""
     two_way: bool = False

@@ -1,7 +1,7 @@
 """Names for sizes that are no polynomials: rounded quotients `floor(P / n)`, and positive parts `max(0, P)`.
 
-Each such size has one canonical form, so equal arithmetic results in equal names. The table stores the definition of
-each name, so that its range can be computed: `floor((N+1)/2)` is between N / 2 and (N + 1) / 2.
+Each of these sizes has one canonical form, so equal arithmetic results in equal names. The table stores the definition
+of each name, from which its range is computed: `floor((N+1)/2)` is between N / 2 and (N + 1) / 2.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class NameTable:
         return self._named(Made("floor", polynomial, by))
 
     def _joined(self, polynomial: Polynomial, by: int) -> tuple[Polynomial, int] | None:
-        """Return (dividend, divisor) with a rounded quotient in `polynomial` merged into the whole; None without one.
+        """Return (dividend, divisor) with a rounded quotient inside `polynomial` merged; None if it contains none.
 
         floor((floor(P / c) + Q) / n) is floor((P + c Q) / (c n)).
         """

@@ -1,8 +1,9 @@
 """Shapes, fully known or not, and the algebra of broadcasting: numpy's rule with the names of the shape dialect.
 
-A dim is an int >= 0 or a `Dim`: a symbol, a named unknown, the broadcast of several names, or an unknown without a
-name, each with an inclusive range. A shape is ranked, unranked or invalid. Functions are pure, and their results are
-true for every size that the dims can have. If that is not possible, the result is UNKNOWN, None, "maybe" or Undecided.
+A dim is an int >= 0 or a `Dim`. A `Dim` is a symbol, a named unknown, the broadcast of several names, or an unknown
+without a name, and has an inclusive range. A shape is ranked, unranked or invalid. Functions are pure, and their
+results are true for every size that the dims can have. If that is not possible, the result is UNKNOWN, None, "maybe" or
+Undecided.
 
     broadcast([2, 3, 4], [4])    -> [2, 3, 4]
     broadcast([N], [N])          -> [N]        one symbol: no operand is ever stretched

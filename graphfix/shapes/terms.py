@@ -4,9 +4,9 @@
     floordiv(add(N, 1), 2) is one term, whether a convolution, a pool or a Slice computes it
 
 A named size is a polynomial over names with integer coefficients (`polynomial`). A size that is no polynomial gets a
-name with a stored definition: a rounded quotient `floor(P / n)`, a positive part `max(0, P)` (from which the minimum
-and the maximum of two sizes are made), or an `opaque` function. Elements of integer tensors are sizes here, too, and
-may be negative.
+name with a stored definition. Its definition is a rounded quotient `floor(P / n)`, a positive part `max(0, P)`, or an
+`opaque` function. The minimum and the maximum of two sizes are made from positive parts. Elements of integer tensors
+are sizes here, too, and may be negative.
 """
 
 from __future__ import annotations
@@ -244,8 +244,8 @@ class Terms:
     ) -> Size:
         """Return the result of an operation of this kind; it is computed once for the same sizes.
 
-        `exact` computes the result from polynomials. If a size has no name, or if the name of the result would be too
-        long, `interval` computes the range of the result from the ranges of the sizes.
+        `exact` computes the result from polynomials. This is impossible if a size has no name or the result's name
+        would be too long. `interval` then computes the range of the result from the ranges of the sizes.
         """
         key = kind, sizes
         found = self._answers.get(key)

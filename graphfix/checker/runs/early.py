@@ -26,8 +26,8 @@ MODULES: Final = {
 class EarlyRuns:
     """The brief runs of a pair of models in another process, at the same time as the proof.
 
-    For most models the proof takes as long as the brief runs. If the proof succeeds and the brief runs find no
-    difference, nothing else is run. Otherwise their result is dropped.
+    For most models the proof needs as much time as the brief runs. If the proof succeeds and the brief runs find no
+    difference, nothing else is run. Otherwise their result is dropped, and complete runs follow.
     """
 
     def __init__(self, task: Task) -> None:

@@ -51,7 +51,7 @@ class WitnessedSession:
 
 @dataclass(slots=True)
 class Witness:
-    """The comparison of claimed sizes with the observed runs of the original."""
+    """The comparison of the sizes that the rewriter claimed with the sizes in runs of the original."""
 
     claims: Claims
     symbols: Sequence[tuple[str, str, int]] = ()
@@ -132,7 +132,7 @@ class Witness:
             self.contradictions.setdefault(name, Contradiction(name, _text(claim), have, why or ""))
 
     def facts(self, *, ran: bool) -> Facts:
-        """Return what the runs show about the claims. `ran`: some runs were of the complete original."""
+        """Return the result of the comparison for a report. `ran`: the complete original has run."""
         found = {**self.contradictions, **self.disbelieved}
         first = next((found[name] for name in (*self.disbelieved, *self.claims.values) if name in found), None)
         return Facts(self.claims.count, len(self.observed), len(found), first, ran)

@@ -72,7 +72,7 @@ class _Finding:
     first: dict[str, object] | None = None
     undetermined: Mapping[str, Undetermined] = field(default_factory=dict)
     open: str | None = None
-    """Why the run does not decide, independent of its outputs; None if it does."""
+    """The reason why the run decides nothing, independent of its outputs; None if the run decides."""
     numbers: Mapping[str, bool | None] = field(default_factory=dict)
     """Output name -> whether the output contains a number (not only NaN); None for an output without elements."""
 

@@ -23,10 +23,15 @@ QUANTIZED = tuple(map(np.dtype, ("int8", "uint8", "int16")))
 class Difference:
     """The difference between two values: the place of one differing element, and counts of differing elements by class.
 
-    `counts` maps a class to its number of elements. The class `value` always means "different". The other classes may
-    be excused by the table of exceptions: `nan-payload` (both NaN, other bits), `signed-zero` (both zero, other sign)
-    and `tolerance` (within the requested tolerance). `index` is the place of the first element of class `value`, or of
-    the first differing element if there is no such element. `before` and `after` are the elements at that place.
+    `counts` maps a class to its number of elements. The class `value` always means "different". The table of exceptions
+    may excuse the other classes:
+
+    - `nan-payload`: both elements are NaN, but their bits differ.
+    - `signed-zero`: both elements are zero, but their signs differ.
+    - `tolerance`: the elements are within the requested tolerance.
+
+    `index` is the place of the first element of class `value`, or of the first differing element if no element has that
+    class. `before` and `after` are the elements at that place.
     """
 
     index: tuple[int | str, ...]

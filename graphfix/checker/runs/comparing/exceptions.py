@@ -3,7 +3,8 @@
 `fix` and `verify` use the table through the runs, and `tosa` uses it through its own comparison with the original. A
 row has one of two effects. "excused": the run counts as equal, and the verdict lists the exception. "undecided": the
 run decides nothing, so only a complete proof can decide. The text below each row states how the exception is
-recognized, and the evidence: a model and the runtime in which it was observed, or the test that checks it.
+recognized, and the evidence. The evidence is a model and the runtime in which it was observed, or the test that checks
+it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Runtime = Literal["onnxruntime", "onnx.reference", "LiteRT", "XNNPACK"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One kind of exception."""
+    """A row of the table of exceptions: one kind of difference or failure that is not the fault of the second model."""
 
     name: str
     """The `class` of the exception in a verdict."""
@@ -102,7 +103,8 @@ READS_PAST_THE_END = Row(
 )
 """A kernel accepts operands of different sizes, but checks only the size of the first operand.
 
-Recognized by: the outputs of both models differ, and depend on such an operator with operands of unequal shapes.
+Recognized by: the outputs of both models differ, and depend on an ATAN2 or STABLEHLO_SHIFT_LEFT whose operands have
+unequal shapes.
 
 Evidence: ATAN2(x[2,3], z[3]), ai-edge-litert 2.3.0.
 """
@@ -139,7 +141,7 @@ an Expand follow it, but not if the Add follows it directly.
 SIZE_0 = Row("size-0", "excused")
 """A run has a size of 0, which the proof excludes. A reshape or a kernel may then return another shape.
 
-Recognized by: the proof is complete and assumes that no size is 0, every run that differs has a size of 0, and some
+Recognized by: the proof is complete and assumes that no size is 0. Every run that differs has a size of 0, and some
 other run is equal.
 
 Evidence: ReduceSum of [0,2,3,8] along -1 without keepdims returns [0,2,3,8], onnxruntime 1.31.1. A RESHAPE to [-1,4]
@@ -163,7 +165,7 @@ TABLE = (
 
 
 def excused(found: Difference, runtime: Runtime, op: str | None) -> bool:
-    """Return whether excused rows of the table cover all classes of the difference `found`.
+    """Return whether the table of exceptions excuses every class of the difference `found` in this runtime.
 
     `op` is the operator that computes the first tensor that differs; None if unknown.
     """
@@ -176,9 +178,10 @@ def _rows(runtime: Runtime) -> Iterator[Row]:
 
 
 def one_kernel_set(runs: Sequence[Run]) -> dict[str, object] | None:
-    """Return the entry of ONE_KERNEL_SET if it explains all differences of these runs; else None.
+    """Return the entry of ONE_KERNEL_SET if a single kernel set differs in these runs; else None.
 
-    Return None if a run failed, if a shape differs, or if NaN or infinity replaces a number.
+    The other kernel sets must be equal on the inputs of the runs that differ. Return None also if a run that differs
+    has failed, if a shape differs, or if NaN or infinity replaces a number.
     """
     differing = [run for run in runs if run.status == "different" and run.optimizations == "off"]
     sets = {run.kernels for run in differing}

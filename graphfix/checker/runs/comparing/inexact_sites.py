@@ -37,7 +37,7 @@ class Held:
     """The comparison of all inexact sites with their bound. Each field is a text for the verdict."""
 
     differs: str | None
-    """The sites whose difference exceeds the bound; None if there are no such sites."""
+    """The sites whose difference exceeds the bound; None if no site exceeds it."""
     open: str | None
     """The sites that no run observed; None if all were observed."""
     text: str
@@ -84,9 +84,11 @@ def _values(session: Session, count: int, feeds: Sequence[Mapping[str, object]])
 
 
 def apart(a: Array, b: Array) -> float:
-    """Return the largest |a - b| divided by the largest finite |a|; infinite if sizes, types or infinities differ.
+    """Return the largest |a - b| divided by the largest finite |a|.
 
-    Elements are compared in order and shapes are ignored, because the new operators may have other axes.
+    Return infinity if the arrays differ in the number of elements or in their type, or if a NaN or an infinity is in
+    one of them only. Elements are compared in order and shapes are ignored, because the new operators may have other
+    axes.
     """
     if a.size != b.size or a.dtype != b.dtype:
         return math.inf
@@ -116,10 +118,11 @@ def held_sites(sites: Sequence[InexactSite], runs: Sequence[Found]) -> Held:
 def bounded(
     equal: Verdict, sites: Sequence[InexactSite], runs: Sequence[Found], undecided: str | None = None
 ) -> Verdict:
-    """Return the verdict `equal` changed by the inexact sites: "different" if a site exceeds its bound.
+    """Return the verdict `equal` after a check of the inexact sites: "different" if a site exceeds the bound `ROUNDED`.
 
-    "undecided" if no run observed a site, or for the reason `undecided`. Sites inside bodies are exempt, because only
-    the model's outputs show their differences.
+    The verdict is "undecided" if some site was not observed in any run, or for the reason `undecided`, if there is one.
+    Sites inside bodies are exempt, because only the model's outputs show their differences. `runs` contains the
+    differences that each group of runs has found.
     """
     shown = [site for site in sites if not site.inside]
     found = held_sites(shown, runs)

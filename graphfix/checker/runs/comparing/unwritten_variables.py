@@ -52,9 +52,10 @@ def reads_variables(path: Path) -> bool:
 def unwritten_outputs(path: Path, loaded: ModelDetails, signature: str | None = None) -> dict[str, Undetermined]:
     """Return the outputs that depend on an unwritten variable, of a signature or of subgraph 0, each with the reason.
 
-    A variable counts as written only after an ASSIGN_VARIABLE that certainly runs before the read: in the subgraph
-    itself, in a subgraph that its operators run (such as the initialization of a CALL_ONCE), or in both branches of an
-    IF. Writes of another signature do not count. Raise GraphfixError for an unreadable file.
+    A variable counts as written only after an ASSIGN_VARIABLE that certainly runs before the read. The ASSIGN_VARIABLE
+    may be in the subgraph itself, or in a subgraph that its operators run, as the initialization of a CALL_ONCE. If it
+    is in a branch of an IF, both branches must contain one. Writes of another signature do not count. Raise
+    GraphfixError for an unreadable file.
     """
     if not reads_variables(path):
         return {}

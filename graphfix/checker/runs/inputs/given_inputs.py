@@ -141,7 +141,7 @@ def _value(file: Path, spec: TensorSpec) -> object:
 def _inside(file: Path, message: _Message) -> _Message:
     """Return the message. Raise GraphfixError if its values are in a separate data file.
 
-    onnx would look for such a file in the working folder.
+    onnx would look for the data file in the working folder.
     """
     from graphfix.checker.files.onnx import external_data
 

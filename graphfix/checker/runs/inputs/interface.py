@@ -171,10 +171,7 @@ def _names_differ(what: str, before: Sequence[TensorSpec], after: Sequence[Tenso
 
 
 def _types_differ(what: str, before: Iterable[TensorSpec], after: Iterable[TensorSpec]) -> str | None:
-    """Return how the type or quantization of an input (or output) differs; None if all are equal.
-
-    Unknown types are equal.
-    """
+    """Return how the type or quantization of an input (or output) differs, or None. An unknown type equals any type."""
     for a, b in zip(before, after, strict=True):
         if (a.kind, a.dtype) != (b.kind, b.dtype) and "unknown" not in (a.kind, b.kind):
             return f"the {what} '{a.name}' is {_type_name(a)} in the first, {_type_name(b)} in the second"
@@ -184,7 +181,7 @@ def _types_differ(what: str, before: Iterable[TensorSpec], after: Iterable[Tenso
 
 
 def _shapes_differ(before: Iterable[TensorSpec], after: Iterable[TensorSpec]) -> str | None:
-    """Return which input differs in its rank or in a constant size; None if there is no such input."""
+    """Return a text about the first input that differs in its rank or in a constant size; None if all inputs agree."""
     for a, b in zip(before, after, strict=True):
         if a.dims is None or b.dims is None:
             continue

@@ -55,7 +55,7 @@ def limits(model: ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> Limits:
     """
     flat = _inlined(model)
     found = _collected(flat)
-    # inference takes time, so it runs only if some input has a limit
+    # inference costs time, so it runs only if some input has a limit
     return _collected(_inferred(flat, shapes)) if found.intervals else found
 
 
@@ -84,7 +84,7 @@ def _inlined(model: ModelProto) -> ModelProto:
     """Return the model with its functions inlined; unchanged if onnx can't inline them."""
     if not model.functions:
         return model
-    from onnx import checker, inliner  # imported here because few models need it, and the import takes 0.05 s
+    from onnx import checker, inliner  # imported here because few models need it, and the import costs 0.05 s
 
     try:
         return inliner.inline_local_functions(model)

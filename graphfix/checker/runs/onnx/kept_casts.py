@@ -2,8 +2,8 @@
 
 If onnxruntime has no float16 kernel for an operator, it computes the operator in float32. Between two such operators it
 drops the rounding of the result and the model's Cast nodes. A single node between them is computed in float32, too,
-even if it has a float16 kernel. Two nodes in sequence are not. So the copy has two Identity nodes after every float16
-result.
+even if it has a float16 kernel. Two nodes in sequence are computed in float16, so the rounding is kept. Therefore the
+copy has two Identity nodes after every float16 result.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def with_kept_casts(data: ExternalData) -> bytes | None:
 
 
 def _keep(graph: GraphProto, inferred: GraphProto, names: Iterator[str]) -> bool:
-    """Add two Identity nodes after each float16 result of a graph; return whether there is such a result.
+    """Add two Identity nodes after each float16 result of a graph; return whether the graph has a float16 result.
 
     `inferred` is the same graph with inferred types. `names` yields unused names.
     """

@@ -171,7 +171,7 @@ class _Runs:
         if not task.copied:
             fault = None
             if budget is not None:
-                sessions.seconds = SECONDS  # the optimization of a large model may take long
+                sessions.seconds = SECONDS  # the optimization of a large model may need much time
                 fault = copies_fault(data[1], self.models[1])
             verdict = loads.judge(verdict, *ways(before, after, fault))
         versions = {"onnxruntime": installed("onnxruntime")}
@@ -250,7 +250,7 @@ class _Runs:
         session: Session | None = None
         answers = Answers(())
         relations = attention_sizes(model)
-        # onnx's evaluator takes seconds for a convolution of that size
+        # onnx's evaluator needs seconds for a convolution of that size
         larger = task.runs_alone and comparison.runtime == "onnxruntime"
         for interface in _ranked(before):
             free = free_dims(interface, self.interfaces[1], task.pair)

@@ -1,1 +1,1 @@
-"""The sizes of the runs: free dims, relations between them, and a check whether a model runs at given sizes."""
+"""The sizes of the runs: free dims, relations between them, and a check whether a model runs at certain sizes."""

@@ -36,7 +36,10 @@ _LARGER, _LARGER_STEP, _LARGER_ELEMENTS = 37, 30, 4096
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """The labels of a model's free dims in the order of its inputs, and the sizes that are fixed already."""
+    """The labels of a model's free dims in the order of its inputs, and the sizes that are fixed already (`given`).
+
+    A label is the symbol of a dim, or `input[axis]` if the model declares none.
+    """
 
     labels: tuple[str, ...]
     leading: frozenset[str]
@@ -56,7 +59,9 @@ class Free:
     """
 
     def complete(self, sizes: Mapping[str, int]) -> Sizes:
-        """Return the sizes of all labels, from those of free labels. Given sizes replace others.
+        """Return the sizes of all labels, computed from those of free labels.
+
+        Sizes that are fixed already have priority.
 
         A label that is a sum, such as `past + 1`, is computed from its terms.
         """
@@ -143,7 +148,7 @@ def principal(free: Free, runs: int) -> list[tuple[str, Sizes]]:
 
 
 def _in_case(free: Free, kind: str, sizes: Sizes, case: Mapping[str, int]) -> Sizes:
-    """Return the sizes changed to those of a case. In the set of zeros, sizes outside the case are distinct instead."""
+    """Return the sizes with those of a case inserted. For the kind "0", sizes outside the case are distinct, not 0."""
     return {**(_distinct(free, 0) if case and kind == "0" else sizes), **case}
 
 
@@ -177,9 +182,9 @@ def _fresh(free: Free, tried: Iterable[Sizes]) -> Iterator[Sizes]:
 
 
 def _varied(free: Free, kind: str, base: Mapping[str, int]) -> Iterator[Sizes]:
-    """Yield small changes of accepted sizes: the batch sizes together, then each label alone.
+    """Yield small changes of the accepted sizes `base`, for the kind "larger", "1", "2" or "0".
 
-    Kind "larger" only enlarges.
+    For a number, the batch sizes are set to it together, then each label alone. Other kinds yield nothing.
     """
     if kind == "larger":
         yield from _larger(free, base)
@@ -196,7 +201,7 @@ def _varied(free: Free, kind: str, base: Mapping[str, int]) -> Iterator[Sizes]:
 
 
 def _larger(free: Free, base: Mapping[str, int]) -> Iterator[Sizes]:
-    """Yield the accepted sizes with the last two sizes that are no batch sizes enlarged, if one of them is small.
+    """Yield the accepted sizes `base` with two sizes enlarged: the last two that are no batch sizes, if one is small.
 
     At small sizes, strides reduce axes to 1, and axes of size 1 hide wrong alignments. The number of elements stays
     small because a model may compute their square, for example attention between all positions.

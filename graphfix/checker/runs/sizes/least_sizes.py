@@ -1,4 +1,4 @@
-"""Check whether a model runs at given sizes of its inputs. Each check is one run on seeded inputs."""
+"""Check whether a model runs at certain sizes of its inputs. Each check is one run on seeded inputs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SECONDS = 60.0
 """The time limit of one run, in seconds. Sizes that need more time are not used as defaults."""
 
 Taken: TypeAlias = Literal["yes", "NaN", "no"]
-"""Whether a model runs at given sizes. `NaN`: it runs, but all elements of an output are NaN."""
+"""Whether a model runs at certain sizes. `NaN`: it runs, but all elements of an output are NaN."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def related(free: Free, relations: Relations) -> Free:
 
 
 def _allows(free: Free, case: Mapping[str, int]) -> bool:
-    """Return whether a case is consistent with the given sizes, the sums and the ranges."""
+    """Return whether a case is consistent with the sizes that are fixed already, the sums and the ranges."""
     return all(
         label not in free.sums and free.given.get(label, size) == size and free.within_range(label, size) == size
         for label, size in case.items()
@@ -75,7 +75,8 @@ def _with_number(free: Free, label: str, size: int) -> Free:
 def _with_sum(free: Free, label: str, parts: Sequence[int | str]) -> Free:
     """Return the free sizes with a label made a sum of `parts`.
 
-    If the total is given, the first free term gets the rest, and each other free term gets 1.
+    If the size of the sum itself is fixed already, the first free term gets the remaining size and each other free term
+    1.
     """
     label = free.equal.get(label, label)
     own = [free.equal.get(part, part) if isinstance(part, str) else part for part in parts]

@@ -53,7 +53,7 @@ class _Taken:
 class CutModels:
     """Both models, from which custom operators are cut one after the other.
 
-    The models stay in memory, as reading takes long.
+    Models stay in memory, as reading is slow.
     """
 
     paths: tuple[Path, Path]

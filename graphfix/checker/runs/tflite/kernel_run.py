@@ -159,10 +159,10 @@ class KernelRunner:
     def _weighed(self, opener: Opener, comparison: Comparison, answers: Answers) -> Verdict:
         """Return the verdict of the comparison.
 
-        If a run differs, first exclude outputs that the original itself changes.
+        If a run differs, exclude outputs that the original does not determine.
 
-        Such outputs change if the original is loaded again in a new process, or depend on an operator that may read
-        past the end of an operand.
+        These are outputs that change if the original is loaded again in a new process. Outputs that depend on an
+        operator that may read past the end of an operand are excluded, too.
         """
         verdict = weigh(comparison, answers)
         if verdict.status != "different" or self.task.brief:  # the runs that are not brief examine it

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from graphfix.runtimes.session import Session
 
 ORDER: Final = ("xnnpack", "builtin", "reference")
-"""The kernel sets in brief runs, the fastest first. Its time is used to estimate the times of the others."""
+"""The kernel sets in brief runs, the fastest first. The time of one is used to estimate the time of the next."""
 _TIMES: Final = {"builtin": 3.0, "reference": 5.0}
 """The assumed time of a kernel set, as a multiple of the time of the set before it. Medians of real models: 2 and 5."""
 _SHORT: Final = 0.1

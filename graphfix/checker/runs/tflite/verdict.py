@@ -145,7 +145,7 @@ def _disagreement(before: ModelDetails, after: ModelDetails, signature: str | No
 
 
 def _on_each_kernel_set(runner: KernelRunner, signature: str | None) -> Iterator[KernelRun]:
-    """Yield the runs of each kernel set. Inputs that the first kernel set accepted are used for the others, too."""
+    """Yield the runs of each kernel set. Inputs that one kernel set accepted are used for all later sets, too."""
     cases: Sequence[Case] = ()
     for kernels in reversed(evaluation.KERNELS[:2]) if runner.task.copied else evaluation.KERNELS:
         kernel_run = runner.run(kernels, signature, cases)
