@@ -37,7 +37,7 @@ def row(domain: str, op: str, version: int) -> Row | None:
 
 
 def stretch_form(domain: str, op: str) -> StretchForm | None:
-    """Return how an operator describes the stretch of its operand 0; None if the operator is not only a stretch."""
+    """Return how an operator that only stretches its operand 0 states the target; None for any other operator."""
     return _STRETCH_FORMS.get((standard(domain), op))
 
 

@@ -90,9 +90,9 @@ class Operand:
 
     index: int
     keep_rank: Exempt | None = None
-    """Why the rewrite equalize-ranks leaves the operand alone; None if it does not."""
+    """Why the rewrite equalize-ranks leaves the operand alone; None if the rewrite may change it."""
     keep_dims: Exempt | None = None
-    """Why the rewrite materialize-broadcasts leaves the operand alone; None if it does not."""
+    """Why the rewrite materialize-broadcasts leaves the operand alone; None if the rewrite may change it."""
 
 
 @dataclass(frozen=True, slots=True)

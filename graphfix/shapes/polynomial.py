@@ -68,7 +68,7 @@ def _degree_first(term: tuple[Monomial, int]) -> tuple[int, Monomial]:
 
 
 def added(*polynomials: Polynomial) -> Polynomial:
-    """Return the sum."""
+    """Return the sum of the polynomials."""
     some = [polynomial for polynomial in polynomials if polynomial]
     return collected(chain.from_iterable(some)) if len(some) > 1 else some[0] if some else ZERO
 

@@ -70,7 +70,7 @@ class Terms:
     # --- sums and products --------------------------------------------------------------------------------------------
 
     def add(self, *sizes: Size) -> Size:
-        """Return the sum."""
+        """Return the sum: a number, or a dim, which has a name if all sizes are numbers or have names."""
         numbers = _numbers(sizes)
         return sum(numbers) if numbers is not None else self._once("add", sizes, poly.added, _added)
 
@@ -319,18 +319,18 @@ def _multiplied(*polynomials: Polynomial) -> Polynomial:
 
 
 def _times(*ranges: Interval) -> Interval:
-    """Return the range of a product."""
+    """Return the range of the product of sizes with these ranges."""
     one: Interval = (1, 1)
     return reduce(times, ranges, one)
 
 
 def _added(*ranges: Interval) -> Interval:
-    """Return the range of a sum."""
+    """Return the range of the sum of sizes with these ranges."""
     return sum(low for low, _ in ranges), sum(high for _, high in ranges)
 
 
 def _apart(one: Interval, two: Interval) -> Interval:
-    """Return the range of a difference."""
+    """Return the range of a - b, if a has the range `one` and b the range `two`."""
     return one[0] - two[1], one[1] - two[0]
 
 

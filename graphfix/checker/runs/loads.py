@@ -117,10 +117,7 @@ def without_runs(load: Load | None) -> str:
 
 
 def _failed(verdict: Verdict, load: Load) -> Verdict:
-    """Return the verdict as "different" because of a failed load.
-
-    A verdict that is "different" already keeps its reason.
-    """
+    """Return the verdict as "different" because of a failed load. If it is "different" already, its reason is kept."""
     if verdict.status == "different":
         return replace(verdict, load=load)  # a run shows more: the values or the runtime's message
     return replace(verdict, status="different", reason=load.failure, load=load)

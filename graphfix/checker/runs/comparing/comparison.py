@@ -180,7 +180,6 @@ def _suspicious(comparison: Comparison, answer: Answer, outputs: Outputs) -> boo
 
 
 def _shared(answer: Answer, reason: str) -> _Finding:
-    """Return the finding for a run that is undecided for `reason`: both models may fail on these inputs."""
     sizes = dict(answer.case.sizes)
     entry = exceptions.SHARED_FAILURE.entry(_sizes_text(sizes))
     return _Finding(Run(sizes, "off", "undecided", reason=reason), exceptions=(entry,), open=reason)

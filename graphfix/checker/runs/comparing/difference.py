@@ -148,7 +148,7 @@ def largest_magnitude(array: Array) -> float:
 def _largest(a: Array, b: Array) -> float | None:
     """Return the largest |a - b|; None for bool, strings and objects.
 
-    NaN counts as equal to NaN, and else as infinitely far.
+    Two NaN count as equal. The difference between a NaN and a number counts as infinite.
     """
     if a.dtype.kind in "OUSb":
         return None

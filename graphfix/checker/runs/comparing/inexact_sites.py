@@ -102,7 +102,7 @@ def apart(a: Array, b: Array) -> float:
 
 
 def held_sites(sites: Sequence[InexactSite], runs: Sequence[Found]) -> Held:
-    """Compare each site's largest difference over all runs with `ROUNDED`, and return texts for the verdict."""
+    """Compare each site's largest difference over all runs with the bound `ROUNDED`; return texts for the verdict."""
     worst = {site: max(run[site] for run in runs if site in run) for site in sites if any(site in run for run in runs)}
     beyond = [f"{site.operator} ({gap:.2g})" for site, gap in worst.items() if not gap <= ROUNDED]
     unseen = [site.operator for site in sites if site not in worst]

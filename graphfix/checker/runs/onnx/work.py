@@ -54,11 +54,10 @@ def _inlined(model: ModelProto) -> int:
 
 
 def _run(graph: GraphProto, around: Mapping[str, int]) -> int:
-    """Return the number of nodes that one run of a graph executes.
+    """Return the number of nodes that one run of a graph executes, including the iterations of loops.
 
-    `around` contains constants of the graphs around it.
-
-    Each loop with an unknown number of iterations counts as one iteration.
+    `around` contains constants of the graphs around it. Each loop with an unknown number of iterations counts as one
+    iteration.
     """
     numbers = {**around, **dict(_numbers(graph))}
     total = len(graph.node)

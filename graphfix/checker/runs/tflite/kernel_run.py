@@ -165,7 +165,7 @@ class KernelRunner:
         operator that may read past the end of an operand are excluded, too.
         """
         verdict = weigh(comparison, answers)
-        if verdict.status != "different" or self.task.brief:  # the runs that are not brief examine it
+        if verdict.status != "different" or self.task.brief:  # complete runs follow and examine the difference
             return verdict
         self.task.progress(f"{RUNS_OF_FIRST} in the place of the second")
         with Child() as sessions:
