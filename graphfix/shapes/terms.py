@@ -45,7 +45,7 @@ def bounds(size: Size) -> Interval:
 def as_size(element: Size) -> Size:
     """Return an element that is used as a size. It is not negative, because the model would fail.
 
-    A number that can't be a size returns UNKNOWN.
+    Return UNKNOWN for a number that can't be a size.
     """
     if isinstance(element, int):
         return element if 0 <= element <= GREATEST else UNKNOWN
@@ -70,7 +70,10 @@ class Terms:
     # --- sums and products --------------------------------------------------------------------------------------------
 
     def add(self, *sizes: Size) -> Size:
-        """Return the sum: a number, or a dim, which has a name if all sizes are numbers or have names."""
+        """Return the sum: a number or a dim.
+
+        The dim has a name if all sizes are numbers or have names, unless the name would be too long.
+        """
         numbers = _numbers(sizes)
         return sum(numbers) if numbers is not None else self._once("add", sizes, poly.added, _added)
 

@@ -180,6 +180,7 @@ def _suspicious(comparison: Comparison, answer: Answer, outputs: Outputs) -> boo
 
 
 def _shared(answer: Answer, reason: str) -> _Finding:
+    """Return the finding of an undecided run with the exception SHARED_FAILURE: both models may fail here."""
     sizes = dict(answer.case.sizes)
     entry = exceptions.SHARED_FAILURE.entry(_sizes_text(sizes))
     return _Finding(Run(sizes, "off", "undecided", reason=reason), exceptions=(entry,), open=reason)

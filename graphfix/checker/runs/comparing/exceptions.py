@@ -34,9 +34,9 @@ class Row:
     runtimes: frozenset[Runtime] = frozenset()
     """The runtimes that show this exception; empty for all runtimes."""
     operators: frozenset[str] = frozenset()
-    """The exception applies only if one of these operators computes the first tensor that differs.
+    """The operators that cause the exception; empty for any operator.
 
-    Empty for any operator.
+    A row that is excused applies only if one of these operators computes the first tensor that differs.
     """
 
     def entry(self, site: str | None, output: str | None = None, count: int = 1) -> dict[str, object]:

@@ -239,8 +239,8 @@ class KernelRunner:
     def _watched(self, session: LitertSession, opener: Opener) -> Session:
         """Return a session whose runs the witness observes.
 
-        Return the session unchanged for XNNPACK, which keeps no inner tensors, and if the witness has seen another
-        kernel set.
+        Return the session unchanged if there is no witness, if it has observed runs already, or for a signature. Also
+        for XNNPACK, which keeps no inner tensors.
         """
         if self.witness is None or self.witness.runs or opener.signature is not None or opener.kernels == "xnnpack":
             return session
