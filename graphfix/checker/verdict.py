@@ -143,7 +143,7 @@ def _process(task: Task, early: EarlyRuns | None) -> AbstractContextManager[Chil
 def _has_run(verdict: Verdict) -> bool:
     """Return whether a verdict of brief runs is "different" or some run compared outputs.
 
-    If it does and the verdict is not "equal", complete runs must decide.
+    If the result is True and the status is not "equal", complete runs must decide.
     """
     return verdict.status == "different" or any(run.outputs for run in verdict.runs)
 

@@ -23,8 +23,7 @@ _WIDER = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 def float16_outputs(model: ModelProto) -> frozenset[str]:
     """Return the names of float and double outputs that a Cast computes from float16 numbers.
 
-    Operators that only move elements may follow the Cast. If onnx does not infer an element type, the type counts as
-    another one than float16.
+    Operators that only move elements may follow the Cast. An element type that onnx can't infer counts as not float16.
     """
     try:
         graph = infer_shapes(model).graph
