@@ -1,4 +1,4 @@
-"""Compare two model files by a proof and by runs on the same inputs; nothing of the rewriter is used here."""
+"""Compare two model files by a proof and by runs on equal inputs. The checker imports no code of the rewriter."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def started(path: Path) -> Child:
-    """Start a process for the runs of a model, which imports the runtime while the caller goes on.
+    """Start a process for the runs of the model `path`. The process imports the runtime while the caller continues.
 
-    Raises GraphfixError if the file can't be read, or if its content is known not to be a model.
+    Raise GraphfixError if the file can't be read, or if its content shows that it is no model.
     """
     from graphfix.checker.files import is_tflite
     from graphfix.checker.runs.early import MODULES
@@ -28,13 +28,16 @@ def started(path: Path) -> Child:
 
 
 def verify(task: Task) -> Verdict:
-    """Prove the two models of a task equal, run both on the same inputs, and compare every output bit by bit.
+    """Prove that the two models of a task are equal, run both on equal inputs, and compare every output bit by bit.
 
-    TFLite models run on each kernel set of LiteRT, and under every SignatureDef of another subgraph; a kernel set on
-    which the first model does not run decides nothing. The verdict is "proved", "equal" by the runs alone, "different"
-    wherever a run is, or "undecided"; before all of these "contradicted", where the task claims sizes of the first
-    model's values that it does not have when it runs. Raises GraphfixError for an unreadable file, files of two
-    formats, a name that no input has, or inputs that do not fit.
+    TFLite models run on each kernel set of LiteRT, and also for every SignatureDef that belongs to another subgraph
+    than subgraph 0. A kernel set on which the first model does not run decides nothing.
+
+    The status of the verdict is "proved", "equal" (shown by the runs only), "different" (a run differs) or "undecided".
+    The status "contradicted" has priority over all others: a value of the first model had another size in a run than
+    `task.claims` states.
+
+    Raise GraphfixError for an unreadable file, files of two formats, an unknown input name, or inputs that do not fit.
     """
     from graphfix.checker.verdict import compare
 

@@ -1,4 +1,4 @@
-"""What two model files are asked: by which criterion they are compared, on which inputs, by proof or by runs."""
+"""The task of a verification: two model files, the criterion, the inputs, and whether to prove, to run, or both."""
 
 from __future__ import annotations
 
@@ -19,16 +19,19 @@ from graphfix.results.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """Bit equality, or an explicit tolerance: |a - b| <= atol + rtol * |b| + of_largest * the largest |a|."""
+    """Bit equality, or a tolerance: |a - b| <= atol + rtol * |b| + of_largest * the largest finite |a|.
+
+    a is the value of the first model and b that of the second. All fields are None for bit equality.
+    """
 
     atol: float | None = None
     rtol: float | None = None
     of_largest: float | None = None
-    """A part of the largest finite magnitude of the first model's value; quantized values may be a step apart then."""
+    """A fraction of the largest finite |a| of the tensor. If set, quantized values may differ by one step, too."""
 
     @property
     def exact(self) -> bool:
-        """Whether bits are compared."""
+        """Whether values must be equal bit for bit."""
         return self.atol is None and self.rtol is None and self.of_largest is None
 
     def __str__(self) -> str:
@@ -39,52 +42,55 @@ class Criterion:
 
 
 RUNS: Final = 4
-"""The sets of sizes that are run where nobody asks for a number, and the pair is not proved."""
+"""The number of sets of sizes that are run if the user requests no number and the pair is not proved."""
 ROUNDED: Final = 1e-4
-"""How far what an inexact site computes may be from the original's: a part of its largest magnitude."""
+"""The bound for an inexact site: its largest |a - b|, as a fraction of the largest |a| of the original's value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Two files, and how they are to be compared."""
+    """Two model files, and the settings for their comparison.
+
+    `seed` is the seed of the inputs. `pair` contains the paths and the sizes that the user bound.
+    """
 
     pair: Pair
     inputs: Path | None
-    """What replaces the seeded inputs of the main graph.
+    """A file that replaces the seeded inputs of the main graph; None for seeded inputs.
 
-    An .npz (its names are input names, or what a SignatureDef calls them) or an ONNX test_data_set folder.
+    The file is an .npz, whose names are those of inputs or of a SignatureDef's inputs, or an ONNX test_data_set folder.
     """
     runs: int | None
-    """The most sets of sizes that are run, beside one of larger sizes where `runs_alone`.
+    """The largest number of sets of sizes that are run. If `runs_alone`, one set of larger sizes is run in addition.
 
-    None: one if the pair is proved, else `RUNS`.
+    None: one set if the pair is proved and brief runs find no difference, else `RUNS` sets.
     """
     seed: int
     criterion: Criterion
     proof: Literal["with", "only", "without"]
-    """Whether the proof is asked as well as the runs, alone (no runtime is imported), or not at all."""
+    """"with": prove and run. "only": prove without runs. "without": run without a proof."""
     progress: Progress = field(repr=False)
     load: bool = False
-    """Whether both files are loaded where `proof` is "only". The runs observe the loads in any case."""
+    """Whether both files are loaded if `proof` is "only". If models are run, their loads are observed anyway."""
     copied: bool = False
-    """Whether the second file is a copy of the first: then only the first is run, to check the claimed sizes."""
+    """Whether both files have the same bytes. Then only the first file is run, to check the claimed sizes."""
     runs_alone: bool = False
-    """Whether nothing but the runs decides: they look at larger sizes too."""
+    """Whether only the runs decide, because there is no proof. The runs then include larger sizes."""
     process: Child | None = field(default=None, repr=False)
-    """The process for the runs, if it was started before the second file was written; None: the runs start one."""
+    """The process for the runs, started before the second file was written; None if the runs must start it."""
     brief: bool = False
-    """Whether each model is run once on each kernel set, because the pair may be proved.
+    """Whether each model is run only once on each kernel set, because the pair may be proved.
 
-    Nothing that differs is looked into then: runs that are not brief decide what it is.
+    A difference is not examined in brief runs. Complete runs follow and decide.
     """
     thorough: bool = False
-    """Whether the runs of a large model have no budget."""
+    """Whether the runs have no limit of time and memory."""
     claims: Claims | None = None
-    """The sizes that were taken for granted of the first model: its runs are asked for them."""
+    """Sizes of the first model's values on which the rewriter relied. The runs of the first model check them."""
     inexact: Sequence[InexactSite] = ()
-    """What the runs have to hold to its bound: the proof says it."""
+    """The sites that the proof reports as inexact. The runs compare each with the bound `ROUNDED`."""
 
     @property
     def sets(self) -> int:
-        """The most sets of sizes that are tried."""
+        """The largest number of sets of sizes that are run."""
         return RUNS if self.runs is None else self.runs

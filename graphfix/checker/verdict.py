@@ -1,4 +1,4 @@
-"""Compare two model files by the proof and by their runs: which format they are of, and what every verdict says."""
+"""Compare two model files by the proof and by runs: check the request and the formats, and combine both results."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from graphfix.runtimes.process import Child
 
 NOT_LOADED = "nothing was run, and the load was not observed"
-"""The reason of a verdict by the proof alone."""
+"""The reason in a verdict by the proof alone."""
 COPIED = "the second file is a copy of the first, so it was not run"
-"""The reason of a verdict for two files with the same bytes."""
+"""The reason in a verdict for two files with the same bytes."""
 
 
 def compare(task: Task) -> Verdict:
-    """Compare the two files of a task. Raises GraphfixError for bad input."""
+    """Compare the two files of a task and return the verdict. Raise GraphfixError for bad input."""
     _check_numbers(task)
     before, after = is_tflite(task.pair.before), is_tflite(task.pair.after)
     if before != after:
@@ -61,7 +61,7 @@ def compare(task: Task) -> Verdict:
 
 
 def _renamed(pair: Pair) -> Pair:
-    """Return a TFLite pair with sizes by the inputs' own names. Raises BindingError for an unknown signature."""
+    """Return a TFLite pair whose sizes use the names of the tensors. Raise BindingError for an unknown signature."""
     from graphfix.checker.files.tflite.names import renamed
 
     bindings, shapes = renamed(pair.before, pair.bindings, pair.shapes, pair.signature)
@@ -70,7 +70,11 @@ def _renamed(pair: Pair) -> Pair:
 
 
 def _early_runs(task: Task) -> AbstractContextManager[EarlyRuns | None]:
-    """Start the brief runs of a pair that may turn out to be proved, if nobody asks for other runs."""
+    """Start brief runs of a pair that may be proved; no brief runs if the user requests special runs.
+
+    The context is None if no brief runs are started. This is so if the user requests a number of runs, a tolerance,
+    `thorough`, no proof, or a proof without runs. It is also so if both files have the same bytes.
+    """
     asked = task.runs is not None or task.thorough or not task.criterion.exact or task.proof != "with"
     if asked or filecmp.cmp(task.pair.before, task.pair.after, shallow=False):
         return nullcontext()
@@ -80,11 +84,12 @@ def _early_runs(task: Task) -> AbstractContextManager[EarlyRuns | None]:
 
 
 def _judged(task: Task, early: EarlyRuns | None) -> Verdict:
+    """Prove and run the pair, and return the complete verdict, with versions and digests."""
     proof, document = _proof(task)
     believed = () if proof is None else proof.believed
     task = replace(task, runs_alone=proof is None or not proof.proved)
     if proof is not None and proof.inexact:
-        # what is computed from inexact sites has the bound that holds for themselves
+        # values computed from inexact sites get the bound of the sites themselves
         task = replace(task, inexact=proof.inexact, criterion=replace(task.criterion, of_largest=ROUNDED))
     task = _watching(task, believed)
     verdict = _observed(task, proof, early)
@@ -104,7 +109,10 @@ def _judged(task: Task, early: EarlyRuns | None) -> Verdict:
 
 
 def _observed(task: Task, proof: Proof | None, early: EarlyRuns | None) -> Verdict:
-    """Return the verdict of the runs, or of the loads alone, as far as the task asks for them."""
+    """Return the verdict of the runs, or of the loads alone, as far as the task requests them.
+
+    The verdict of the brief runs is sufficient if the pair is proved and they found no difference.
+    """
     if task.proof == "only" and not task.load:
         return Verdict("undecided", reason=NOT_LOADED, load=Load(reason=NOT_LOADED))
     if proof is not None and proof.copied and proof.proved and task.inputs is None:
@@ -123,7 +131,7 @@ def _observed(task: Task, proof: Proof | None, early: EarlyRuns | None) -> Verdi
 
 
 def _process(task: Task, early: EarlyRuns | None) -> AbstractContextManager[Child]:
-    """Return the process that was started for this task, if nobody uses it, or a new one."""
+    """Return a context with the process that was started for this task, if it is free, or with a new process."""
     started = task.process if early is None else early.process
     if started is not None:
         return nullcontext(started)
@@ -133,12 +141,18 @@ def _process(task: Task, early: EarlyRuns | None) -> AbstractContextManager[Chil
 
 
 def _has_run(verdict: Verdict) -> bool:
-    """Whether the runs have shown anything that is not equal: the whole sweep then finds out what it is."""
+    """Return whether a verdict of brief runs is "different" or some run compared outputs.
+
+    If the result is True and the status is not "equal", complete runs must decide.
+    """
     return verdict.status == "different" or any(run.outputs for run in verdict.runs)
 
 
 def _of_copies(task: Task, early: EarlyRuns | None) -> Verdict:
-    """Return the verdict for two files with the same bytes; run the first file once if there are claims to check."""
+    """Return the verdict for two files with the same bytes.
+
+    If there are claims about sizes, run the first file to check them.
+    """
     verdict = Verdict("undecided")
     if early is not None:
         early.drop()
@@ -149,13 +163,13 @@ def _of_copies(task: Task, early: EarlyRuns | None) -> Verdict:
 
 
 def _versions(task: Task, verdict: Verdict) -> dict[str, str]:
-    """Return the versions of numpy, of onnx if a model was loaded that it has read, and of the runtimes."""
+    """Return the versions of numpy, of onnx (if an ONNX model was loaded or run) and of the runtimes."""
     readers = {} if task.pair.tflite or not verdict.versions else {"onnx": installed("onnx")}
     return {"numpy": np.__version__, **readers, **verdict.versions}
 
 
 def _proof(task: Task) -> tuple[Proof | None, Mapping[str, object] | None]:
-    """Ask the proof, unless it is not wanted; return it as a document too."""
+    """Prove the pair, and return the proof and its JSON document; (None, None) if no proof is requested."""
     if task.proof == "without":
         return None, None
     from graphfix.checker.proof import prove
@@ -167,7 +181,7 @@ def _proof(task: Task) -> tuple[Proof | None, Mapping[str, object] | None]:
 
 
 def _watching(task: Task, believed: Sequence[StoredSize | StoredShape]) -> Task:
-    """Return the task with the stored sizes and shapes that the proof believes among what the runs are asked for."""
+    """Return the task with further claims for the runs to check: stored sizes and shapes that the proof believes."""
     if not believed:
         return task
     claims = task.claims or Claims({}, {})
@@ -175,13 +189,13 @@ def _watching(task: Task, believed: Sequence[StoredSize | StoredShape]) -> Task:
 
 
 def _asked(task: Task) -> tuple[str, ...]:
-    """Return what holds only because it was said."""
+    """Return the assumptions that the user stated: a signature, equal sizes, and values of inputs."""
     called = () if task.pair.signature is None else (f"callers use the signature '{task.pair.signature}' alone",)
     return (*called, *stated(task.pair.same), *assumed(task.pair.values))
 
 
 def _discharged(task: Task, verdict: Verdict, proof: Proof, early: EarlyRuns | None) -> frozenset[str]:
-    """Return what the proof assumes and a runtime has shown: shapes that LiteRT allocates as they are stored."""
+    """Return the assumptions of the proof that LiteRT has confirmed: it allocates tensors with their stored shapes."""
     from graphfix.checker.proof import STORED_SHAPES
 
     ran = any(run.status == "equal" for run in verdict.runs)
@@ -196,9 +210,10 @@ def _discharged(task: Task, verdict: Verdict, proof: Proof, early: EarlyRuns | N
 
 
 def _both(task: Task, verdict: Verdict, proof: Proof, discharged: frozenset[str]) -> Verdict:
-    """Combine proof and runs: a run that differs counts whatever is proved, but for a few rows of the exceptions.
+    """Combine the verdict of the runs with the proof. Assumptions of a proof that matched are added.
 
-    A proof decides where no run can.
+    If a run differs, the verdict is "different" even if the pair is proved, except for a few rows of the table of
+    exceptions. If the pair is proved and no run differs, the verdict is "proved".
     """
     if not proof.proved:
         return verdict if not proof.matched else replace(verdict, assumes=_assumes(verdict, proof, discharged))
@@ -211,16 +226,17 @@ def _both(task: Task, verdict: Verdict, proof: Proof, discharged: frozenset[str]
 
 
 def _assumes(verdict: Verdict, proof: Proof, discharged: frozenset[str]) -> tuple[str, ...]:
+    """Return the assumptions of runs and proof, without those that a runtime has confirmed."""
     return tuple(dict.fromkeys((*verdict.assumes, *(text for text in proof.assumes if text not in discharged))))
 
 
 def _excused(task: Task, verdict: Verdict, proof: Proof) -> Verdict | None:
-    """Return the verdict with the exception that all of what differs in proved models is of, if it is one."""
+    """Return the verdict of proved models with an exception that explains all differences; None if none does."""
     from graphfix.checker.proof import ABOUT_SIZE_0
     from graphfix.checker.runs.comparing import exceptions
 
     if not any(run.status == "different" for run in verdict.runs):
-        return None  # the models are not alike for a caller, or the second one does not load
+        return None  # the interfaces differ, or the second model does not load
     if verdict.load is not None and verdict.load.failure is not None:
         return None
     reason = verdict.reason
@@ -239,7 +255,7 @@ def _excused(task: Task, verdict: Verdict, proof: Proof) -> Verdict | None:
 
 
 def _witnessed(verdict: Verdict) -> Verdict:
-    """Before all else: sizes that the rewriter took for granted, and that the original does not have."""
+    """Return the verdict as "contradicted" if a value of the original had another size than claimed; else unchanged."""
     facts = verdict.facts
     if facts is None or facts.first is None:
         return verdict
@@ -258,10 +274,11 @@ def _by_loads(task: Task) -> Verdict:
 
 
 def _check_numbers(task: Task) -> None:
+    """Raise GraphfixError if the number of runs, a tolerance or the seed is out of range."""
     if task.runs is not None and task.runs < 1:
         raise GraphfixError(f"{task.runs} runs decide nothing; ask for at least 1")
     for name, limit in (("atol", task.criterion.atol), ("rtol", task.criterion.rtol)):
-        if limit is not None and not 0 <= limit < math.inf:  # not a number is no tolerance either
+        if limit is not None and not 0 <= limit < math.inf:  # NaN is no tolerance
             what = "at least 0" if limit != math.inf else "finite"
             raise GraphfixError(f"a tolerance is {what}, and {name} is {limit}; give 0 for bit equality")
     if task.seed < 0:
@@ -269,5 +286,6 @@ def _check_numbers(task: Task) -> None:
 
 
 def _digest(path: Path) -> str:
+    """Return the SHA-256 of a file as hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -9,7 +9,7 @@ from graphfix.operators.row import Row, StretchForm, standard
 
 ROWS = onnx.ROWS + tflite.ROWS
 NOT_BROADCASTING = onnx_reviewed.NOT_BROADCASTING | tflite_reviewed.NOT_BROADCASTING
-"""(domain, operator) of everything else that was read: no operand of any version broadcasts."""
+"""(domain, operator) of all other operators that were reviewed: no operand of any version broadcasts."""
 STRETCH_FORMS = (
     StretchForm("", "Expand", by="shape", standard=True, two_way=True),
     StretchForm("", "Tile", by="repeats", standard=False, standard_before=8),
@@ -18,17 +18,17 @@ STRETCH_FORMS = (
 
 
 _BY_OPERATOR: dict[tuple[str, str], list[Row]] = {}
-"""By operator its rows, the newest first."""
+"""(domain, operator) -> its rows, the newest version first."""
 for _entry in sorted(ROWS, key=attrgetter("since"), reverse=True):
     _BY_OPERATOR.setdefault((_entry.domain, _entry.op), []).append(_entry)
 _STRETCH_FORMS = {(entry.domain, entry.op): entry for entry in STRETCH_FORMS}
 
 
 def row(domain: str, op: str, version: int) -> Row | None:
-    """Find the row of `op` in a model that imports `version` of `domain`; None when it does not broadcast.
+    """Return the row of operator `op` in a model that imports `version` of `domain`; None if it does not broadcast.
 
-    In the domain TFLITE the version is the operator's own, and a row holds for all of them.
-    The domains "" and "ai.onnx" are one. An operator that the catalogue does not know has no row either.
+    In the domain TFLITE, `version` is that of the operator, and a row applies to all versions. The domains "" and
+    "ai.onnx" are equal. An operator that is not in the catalogue also returns None.
     """
     for entry in _BY_OPERATOR.get((standard(domain), op), ()):
         if entry.since <= version:
@@ -37,15 +37,15 @@ def row(domain: str, op: str, version: int) -> Row | None:
 
 
 def stretch_form(domain: str, op: str) -> StretchForm | None:
-    """How an operator writes a stretch of its operand 0, None where it is no stretch."""
+    """Return how an operator that only stretches its operand 0 states the target; None for any other operator."""
     return _STRETCH_FORMS.get((standard(domain), op))
 
 
 def stretch_forms() -> tuple[StretchForm, ...]:
-    """Every operator that is a stretch and nothing else."""
+    """Return the forms of all operators that stretch operand 0 and do nothing else."""
     return STRETCH_FORMS
 
 
 def rows() -> tuple[Row, ...]:
-    """Every row of the catalogue, family by family."""
+    """Return all rows of the catalogue, grouped by families of operators."""
     return ROWS

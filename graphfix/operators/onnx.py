@@ -1,8 +1,8 @@
-"""The catalogue's rows for ONNX and for onnxruntime's contrib domains: one block a family of operators.
+"""The catalogue's rows for ONNX and for onnxruntime's contrib domains, grouped by families of operators.
 
-Per-axis parameters (scales, biases, zero points, bounds) are never operands of a row: each follows one axis
-of another operand and does not broadcast. Sources: the ONNX operator specification (operator sets 1 to 28),
-onnxruntime's contrib schemas, and what onnxruntime 1.31 was measured to do; tests/operators asks it again.
+Per-axis parameters (scales, biases, zero points, bounds) are not operands of a row, because each follows one axis of
+another operand and does not broadcast. Sources: the ONNX operator specification (operator sets 1 to 28), onnxruntime's
+contrib schemas, and measurements with onnxruntime 1.31, which tests/operators repeats.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ EXACT_MASK = "onnxruntime refuses a mask whose last two sizes are not exact"
 
 
 def _operands(*indices: int, keep_rank: Exempt | None = None, keep_dims: Exempt | None = None) -> tuple[Operand, ...]:
+    """Return operands with these indices, all with the same exemptions."""
     return tuple(Operand(index, keep_rank, keep_dims) for index in indices)
 
 
@@ -80,9 +81,9 @@ def _family(
     since: int = 1,
     **others: Any,  # noqa: ANN401 -- fields of `Row`, whose constructor refuses other names
 ) -> tuple[Row, ...]:
-    """Write one row for each of the names; `Op:9` starts at version 9 where the family starts elsewhere.
+    """Return one row for each of the names. The name `Op:9` starts at version 9 instead of `since`.
 
-    `others` are further fields of `Row`, the same in every row.
+    `others` are further fields of `Row`, equal in all rows.
     """
     shared = replace(Row(domain, "", since, None, style, operands, evidence=evidence), **others)
     words = [name.partition(":") for name in names.split()]
@@ -92,7 +93,10 @@ def _family(
 def _own(
     domain: str, names: str, left: Exempt, indices: tuple[int, ...], evidence: str, *, since: int = 1
 ) -> tuple[Row, ...]:
-    """Write operators with a rule of their own; without indices no operand is ever a site."""
+    """Return rows of operators with a special rule, of style "own".
+
+    If there are no indices, no operand is ever a site.
+    """
     kept = _operands(*indices, keep_rank=left, keep_dims=left)
     return _family(domain, names, "own", kept, evidence, since=since, left=left)
 
@@ -108,7 +112,7 @@ _ELEMENTWISE = (
     *_family("", "Add Mul", "multidirectional", _operands(0, 1), BUT_NAN, since=7),
     *_family("", "Pow", "multidirectional", _POW, _POW_EVIDENCE, since=7),
     *_family("", "Where", "multidirectional", _operands(0, 1, 2), SAME_BITS, since=9),
-    # Versions before 8 require equal shapes and have no row: EQUAL_SHAPES_BEFORE.
+    # Versions before 8 require equal shapes and have no row (EQUAL_SHAPES_BEFORE).
     *_family("", "Max Min", "multidirectional", (), INT64_DEFECT, variadic=True, since=8),
     *_family("", "Sum Mean", "multidirectional", (), BUT_NAN, variadic=True, since=8),
     *_family(MICROSOFT, "QLinearAdd QLinearMul", "multidirectional", _operands(0, 3), SAME_BITS),
@@ -123,7 +127,7 @@ _SKIP_EVIDENCE = f"{SAME_BITS}; skip is (B,S,H), (1,S,H) or (S,H), all other sha
 _PRELU_EVIDENCE = f"{BUT_NAN}; onnxruntime also stretches operand 0, against the specification"
 _ONTO_ONE = (
     *_family("", "PRelu", "unidirectional", _operands(1), _PRELU_EVIDENCE, onto=0, since=7),
-    # onnxruntime registers these two in ONNX's domain from version 1; ONNX has LayerNormalization from 17.
+    # onnxruntime registers these two in ONNX's domain from version 1. ONNX itself has LayerNormalization from 17.
     *_family("", "LayerNormalization", "unidirectional", _SCALE_AND_BIAS, _NORM_EVIDENCE, onto=0),
     *_family("", "SimplifiedLayerNormalization", "unidirectional", _SCALE, _NORM_EVIDENCE, onto=0),
     *_family("", "RMSNormalization", "unidirectional", _SCALE, _NORM_EVIDENCE, onto=0, since=23),
@@ -157,7 +161,7 @@ _MATMUL = (
     *_family(MICROSOFT, "MatMulIntegerToFloat", "matmul", _QUANTIZED, _QUANTIZED_EVIDENCE),
     *_family(MICROSOFT, "DynamicQuantizeMatMul", "matmul", _QUANTIZED, _QUANTIZED_EVIDENCE),
     *_family(MICROSOFT, "MatMulInteger16", "matmul", _INTEGERS, SAME_BITS),
-    # transBatchA and transBatchB require operands of equal rank from 3 on: nothing to lift there.
+    # transBatchA and transBatchB require operands of equal rank, of at least 3, so there is nothing to lift.
     *_family(MICROSOFT, "FusedMatMul TransposeMatMul", "matmul", _FACTORS, PACKING),
     *_family(MICROSOFT, "FusedMatMulActivation", "matmul", _FACTORS, NO_KERNEL),
 )

@@ -1,7 +1,7 @@
-"""The reviewed list: every other schema of ONNX and onnxruntime, read and found not to broadcast.
+"""The reviewed list: all other operators of ONNX and onnxruntime, whose schemas show that they do not broadcast.
 
-Reviewed: ONNX 1.23 (operator sets 1 to 28) and onnxruntime 1.32. A name stands for all versions of its
-operator; those that broadcast from some version on are in EQUAL_SHAPES_BEFORE.
+Reviewed: ONNX 1.23 (operator sets 1 to 28) and onnxruntime 1.32. A name applies to all versions of its operator.
+Operators that broadcast only from some version on are in EQUAL_SHAPES_BEFORE.
 """
 
 from __future__ import annotations
@@ -125,12 +125,12 @@ REVIEWED: Mapping[str, Mapping[str, str]] = {
     "com.microsoft.nchwc": _NCHWC,
     "com.ms.internal.nhwc": _NHWC,
 }
-"""Per domain, the reason and the operators that it holds for."""
+"""Domain -> reason -> the operators to which the reason applies, separated by spaces."""
 
 NOT_BROADCASTING: frozenset[tuple[str, str]] = frozenset(
     (domain, op) for domain, reasons in REVIEWED.items() for names in reasons.values() for op in names.split()
 )
-"""(domain, operator): no operand of any version broadcasts."""
+"""(domain, operator) of operators that have no broadcasting operand in any version."""
 
 EQUAL_SHAPES_BEFORE: Mapping[tuple[str, str], int] = {("", op): 8 for op in ("Max", "Mean", "Min", "Sum")}
-"""Operators that require equal shapes before this version and broadcast from it on."""
+"""(domain, operator) -> the first version that broadcasts. Earlier versions require equal shapes."""

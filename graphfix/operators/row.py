@@ -1,4 +1,4 @@
-"""The records of the catalogue: how an operator broadcasts, which operands take part, which are left."""
+"""The records of the catalogue: how an operator broadcasts, which operands take part, and which are left alone."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ TFLITE = "tflite"
 """The domain of TFLite's builtin operators."""
 
 Style = Literal["multidirectional", "unidirectional", "matmul", "gemm", "legacy", "equal", "own"]
-"""How the operands that take part broadcast.
+"""How the operands that take part in the broadcast are combined.
 
-- multidirectional: numpy's rule over all of them, right-aligned.
-- unidirectional: right-aligned onto operand `Row.onto`, whose shape is the result's.
-- matmul: numpy.matmul; the batch axes [:-2] broadcast, a rank-1 operand is promoted and its axis removed.
-- gemm: right-aligned onto (M, N), which A and B (`Row.product`) and transA/transB make.
-- legacy: operator sets before 7, onto operand 0 (Gemm: onto (M, N)) by the attributes `broadcast` and `axis`.
-- equal: no broadcast, though the operator looks like one that has it; all operands need one shape.
-- own: a rule of its own; no rewrite touches it, `Row.left` says why.
+- multidirectional: numpy's rule for all of them, right-aligned.
+- unidirectional: right-aligned to operand `Row.onto`, which has the result's shape.
+- matmul: numpy.matmul. The batch axes [:-2] broadcast. An operand of rank 1 gets an axis, which the result loses again.
+- gemm: right-aligned to (M, N), the product shape of A and B (`Row.product`) with transA and transB.
+- legacy: operator sets before 7, to operand 0 (Gemm: to (M, N)) by the attributes `broadcast` and `axis`.
+- equal: no broadcast, although similar operators broadcast. All operands must have the same shape.
+- own: a special rule. No rewrite changes the operator, for the reason `Row.left`.
 """
 
 When = Literal[
@@ -33,40 +33,43 @@ When = Literal[
 
 
 def standard(domain: str) -> str:
-    """Return the domain, empty for ONNX's standard operators under either of their names."""
+    """Return the domain, with "" for "ai.onnx", the other name of ONNX's standard domain."""
     return "" if domain == "ai.onnx" else domain
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is known of an operand where its node reads it."""
+    """The properties of an operand at its node that decide whether an exemption applies."""
 
     rank: int
-    """-1 where it is not known."""
+    """The rank; -1 if unknown."""
     constant: bool = False
-    """Whether it is an initializer or a Constant node's result."""
+    """Whether the operand is an initializer or the result of a Constant node."""
     blocks: bool = False
-    """Whether it is a constant that a DequantizeLinear unpacks, quantized in blocks."""
+    """Whether the operand is a constant quantized in blocks that a DequantizeLinear unpacks."""
     one: bool = False
-    """Whether it may have one element."""
+    """Whether the operand may have exactly one element."""
     one_each: bool = False
-    """Whether every operand that takes part may have one element, and their ranks may differ."""
+    """Whether all operands that take part may have exactly one element each, and their ranks may differ."""
     under_ones: bool = False
-    """Whether it may have one element, and the axes of the result that it stands under are 1 as well."""
+    """Whether the operand may have one element and is aligned with axes of size 1 only.
+
+    The result then has a higher rank, and another axis of it is not 1. A scalar counts as aligned with the last axis.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Exempt:
-    """An operand that the rewrites leave as it is: not a finding."""
+    """A condition (`when`) under which the rewrites leave an operand alone on purpose. It is not a finding."""
 
     reason: str
     """Completes the sentence "left alone because"."""
     when: When = "always"
     also: Exempt | None = None
-    """The next exemption of the same operand; they hold independently of each other."""
+    """The next exemption of the same operand; None if there are no more. Each exemption applies independently."""
 
     def holds(self, seen: Seen) -> str | None:
-        """Give the reason of the first exemption of the chain that holds for an operand, None when none does."""
+        """Return the reason of the first exemption in the chain that applies to an operand, or None if none applies."""
         met = {
             "always": True,
             "one element": seen.one,
@@ -83,45 +86,51 @@ class Exempt:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An operand that takes part in the broadcast."""
+    """An operand that takes part in the broadcast, with its exemptions."""
 
     index: int
     keep_rank: Exempt | None = None
-    """Why equalize-ranks leaves it."""
+    """Why the rewrite equalize-ranks leaves the operand alone; None if the rewrite may change it."""
     keep_dims: Exempt | None = None
-    """Why materialize-broadcasts leaves it."""
+    """Why the rewrite materialize-broadcasts leaves the operand alone; None if the rewrite may change it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """How one operator broadcasts over a range of its domain's operator set versions."""
+    """How one operator broadcasts in a range of versions of its domain."""
 
     domain: str
     op: str
     since: int
     until: int | None
-    """The last version that the row covers, None for up to the newest."""
+    """The last version that the row covers; None if it also covers the newest."""
     style: Style
     operands: tuple[Operand, ...] = ()
-    """Those that take part; empty for variadic, which means all; per-axis parameters are never among them."""
+    """The operands that take part, without per-axis parameters. Empty if `variadic`: then all operands do."""
     variadic: bool = False
     onto: int | None = None
-    """Unidirectional and legacy: the operand whose shape is the result's. Own: an operand of its shape is no site."""
+    """Styles unidirectional and legacy: the operand that has the shape of the result.
+
+    Style own: an operand with the shape of this operand is no site.
+    """
     max_rank: int | None = None
-    """The rank of the result above which the runtime does not broadcast."""
+    """The largest rank of the result for which the runtime broadcasts; None for no limit."""
     evidence: str = ""
-    """What was measured, in one line."""
+    """The measurement or source that shows the rule, in one line."""
     product: tuple[int, int] | None = None
-    """Gemm and operators of its form: the operands A and B, whose product's shape (M, N) is the result's."""
+    """Gemm and similar operators: the operands A and B. The result has the shape (M, N) of their product."""
     channel_axis: int | None = None
-    """Legacy PRelu: the axis of operand 0 that a slope of several elements follows."""
+    """Legacy PRelu: the axis of operand 0 that a slope with several elements follows."""
     left: Exempt | None = None
-    """Style own: why no rewrite touches the operator."""
+    """Style own: why no rewrite changes the operator."""
     unequal: str | None = None
-    """Style equal: what comes of operands whose shapes differ; completes "left alone because"."""
+    """Style equal: the consequence of operands with different shapes. Completes "left alone because"."""
 
     def taking_part(self, count: int) -> tuple[Operand, ...]:
-        """Name the operands that take part, for a node that has `count` operands (absent ones counted)."""
+        """Return the operands that take part in a node with `count` operands.
+
+        Absent operands are included in `count`.
+        """
         if self.variadic:
             return tuple(Operand(index, self.left, self.left) for index in range(count))
         return tuple(operand for operand in self.operands if operand.index < count)
@@ -129,20 +138,24 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class StretchForm:
-    """How an operator that is a stretch of its operand 0, and nothing else, says what to stretch to."""
+    """How an operator that only stretches its operand 0 describes the target of the stretch."""
 
     domain: str
     op: str
     by: Literal["shape", "repeats", "axes"]
-    """Operand 1 is the target's shape, or one factor an axis, or the attribute `broadcast_dimensions` names the axes
-    of the result that the operand's axes follow, and the shape of the result is the target."""
+    """The source of the target's sizes.
+
+    - shape: operand 1 is the shape of the result.
+    - repeats: operand 1 has one factor for each axis.
+    - axes: the attribute `broadcast_dimensions` lists the result's axis for each axis of the operand.
+    """
     standard: bool
-    """Whether it is a form that the format's own stretch has: it is then not written as another one."""
+    """Whether this is one of the format's own forms of a stretch, which is not converted to another form."""
     standard_before: int = 0
-    """The operator set before which this form is standard too: ONNX has no Expand before set 8, only Tile."""
+    """This form is also standard before this operator set: ONNX has no Expand before set 8, but Tile."""
     two_way: bool = False
-    """By shape: the target may be shorter than the operand, and a 1 in it keeps the operand's size."""
+    """By shape: the target may have fewer axes than the operand, and a 1 in the target keeps the operand's size."""
 
     def is_standard(self, version: int) -> bool:
-        """Return whether the form is one of the format's own stretches in this operator set."""
+        """Return whether this is one of the format's own forms of a stretch in operator set `version`."""
         return self.standard or version < self.standard_before

@@ -1,8 +1,8 @@
-"""The catalogue's rows for TFLite's builtin operators: one block a family, and the forms of its stretches.
+"""The catalogue's rows for TFLite's builtin operators, grouped by families, and the operators that stretch.
 
-Biases and quantization parameters are never operands of a row: each follows one axis of another operand. Sources:
-TFLite's schema, and what LiteRT 2.3 was measured to do on the reference kernels, without delegate and with XNNPACK;
-tests/operators asks it again.
+Biases and quantization parameters are not operands of a row, because each follows one axis of another operand. Sources:
+TFLite's schema, and measurements with LiteRT 2.3 on the reference kernels, without a delegate and with XNNPACK, which
+tests/operators repeats.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from itertools import chain
 from graphfix.operators.row import TFLITE, Exempt, Operand, Row, StretchForm, Style
 
 MAX_RANK = 8
-"""LiteRT's broadcasting kernels abort the process above it; operands of equal shape have no limit."""
+"""The largest rank for broadcasting.
+
+Above it, LiteRT's kernels abort the process. Operands of equal shape have no limit.
+"""
 MAX_PRODUCT_RANK = 5
 
 # Every reason completes the sentence "left alone because".
@@ -39,21 +42,26 @@ REFUSES = "LiteRT refuses operands of different shapes"
 
 
 def _each(names: str, style: Style, evidence: str, *operands: Operand) -> tuple[Row, ...]:
-    """Write one row for each of the names."""
+    """Return one row for each of the names."""
     return tuple(Row(TFLITE, op, 1, None, style, operands, evidence=evidence) for op in names.split())
 
 
 def _with(rows: tuple[Row, ...], max_rank: int | None = None, onto: int | None = None) -> tuple[Row, ...]:
+    """Return the rows with these two fields set."""
     return tuple(replace(row, max_rank=max_rank, onto=onto) for row in rows)
 
 
 def _equal(names: str, evidence: str, unequal: str) -> tuple[Row, ...]:
+    """Return rows of style "equal" for operators with two operands. `unequal`: why unequal shapes are left alone."""
     rows = _each(names, "equal", evidence, Operand(0), Operand(1))
     return tuple(replace(row, unequal=unequal) for row in rows)
 
 
 def _own(names: str, left: Exempt, evidence: str, *indices: int, onto: int | None = None) -> tuple[Row, ...]:
-    """Write operators with a rule of their own; without indices no operand is ever a site."""
+    """Return rows of operators with a special rule, of style "own".
+
+    If there are no indices, no operand is ever a site.
+    """
     rows = _each(names, "own", evidence, *(Operand(index, left, left) for index in indices))
     return tuple(replace(row, left=left, onto=onto) for row in rows)
 

@@ -1,6 +1,6 @@
-"""The reviewed list: every other builtin operator of TFLite's schema, read and found not to broadcast.
+"""The reviewed list: all other builtin operators of TFLite's schema, which do not broadcast.
 
-Reviewed: the schemas of ai-edge-litert 2.3 and tflite 2.18. A name stands for all versions of its operator.
+Reviewed: the schemas of ai-edge-litert 2.3 and tflite 2.18. A name applies to all versions of its operator.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ REVIEWED: Mapping[str, str] = {
         STABLEHLO_SCATTER STABLEHLO_SORT
     """,
 }
-"""The reason and the operators that it holds for."""
+"""Reason -> the operators to which the reason applies, separated by spaces."""
 
 NOT_BROADCASTING: frozenset[tuple[str, str]] = frozenset(
     (TFLITE, op) for names in REVIEWED.values() for op in names.split()
 )
-"""(domain, operator): no operand of any version broadcasts."""
+"""(domain, operator) of operators that have no broadcasting operand in any version."""
 
 STATEFUL = frozenset(
     "READ_VARIABLE ASSIGN_VARIABLE VAR_HANDLE HASHTABLE HASHTABLE_FIND HASHTABLE_IMPORT HASHTABLE_SIZE CALL_ONCE CALL"
     " RANDOM_STANDARD_NORMAL RANDOM_UNIFORM MULTINOMIAL STABLEHLO_RNG_BIT_GENERATOR STABLEHLO_CUSTOM_CALL".split()
 )
-"""Operators whose results depend on operators that ran before, or that change what later operators read."""
+"""Operators whose results depend on operators that ran before, or that change the results of later operators."""

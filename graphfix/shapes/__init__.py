@@ -1,1 +1,1 @@
-"""The algebra of shapes: a size, an axis, a shape, and the arithmetic of sizes."""
+"""The algebra of shapes: sizes, axes, shapes, and the arithmetic of sizes."""

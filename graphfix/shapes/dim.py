@@ -1,4 +1,4 @@
-"""What is known of one dim and of one shape: the records that `shapes` computes with."""
+"""The records for one dim (`Dim`) and one shape (`Shape`), with which `shapes` computes."""
 
 from __future__ import annotations
 
@@ -10,31 +10,36 @@ Parts: TypeAlias = tuple[str, ...]
 
 
 class Incompatible(Exception):  # noqa: N818  # named for what the shapes are
-    """Shapes that cannot broadcast whatever the sizes; the message names all of them."""
+    """Raised if shapes can't broadcast for any sizes. The message contains all shapes."""
 
 
 class Undecided(Exception):  # noqa: N818  # don't-know is an answer, not an error
-    """Don't-know, with a reason that completes the sentence "left alone because"."""
+    """Raised if a question can't be decided, with a reason that completes the sentence "left alone because"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dim:
-    """A dim that is not a plain int: what names it, and the inclusive range of its sizes.
+    """A dim that is not a number: its name, and the inclusive range of its sizes.
 
-    `==` compares descriptions; `same` says whether two dims are provably one size.
+    `==` compares the descriptions. Use `same` to find out whether two dims are provably equal sizes.
     """
 
     parts: Parts = ()
-    """Sorted names. () is an anonymous unknown, equal to nothing, not even to itself; ("N",) the symbol N;
-    ("?a.0",) a named unknown, the size of one axis of one value; several are the broadcast of all of them."""
+    """The name, as a sorted tuple of strings.
+
+    - (): an anonymous unknown, not equal to any dim, not even to itself.
+    - ("N",): the symbol N.
+    - ("?a.0",): a named unknown, the size of one axis of one value.
+    - several names: the broadcast of all of them.
+    """
     lo: int = 0
     hi: int | None = None
-    """None is unbounded; `hi < lo` is the invalid size."""
+    """The largest size; None for no limit. `hi < lo` is the invalid size."""
     one: Parts | None = field(default=(), compare=False)
-    """Where it is 1: never (None), or wherever and only where a size of another name is; () says nothing."""
+    """When the dim is 1: never (None), or exactly when the size of this name is 1. () if nothing is known."""
 
     def __hash__(self) -> int:
-        return hash(self.parts)  # the range tells few dims apart, and big models hash 100,000s
+        return hash(self.parts)  # the range rarely distinguishes dims, and large models hash 100,000s of them
 
     def __str__(self) -> str:
         if self.hi is not None and self.hi < self.lo:
@@ -49,32 +54,35 @@ INVALID_SIZE = Dim((), 0, -1)
 
 
 def symbol(name: str, lo: int = 0, hi: int | None = None) -> Dim:
-    """Return the dim that `name` stands for; all dims of one name are one size."""
+    """Return the dim with the symbol `name`, or an anonymous one for a name such as "?".
+
+    Dims of one name are equal sizes.
+    """
     return Dim((name,) if names_a_size(name) else (), lo, hi)
 
 
 def names_a_size(name: str) -> bool:
-    """Whether a name that a file has names a size: "" and "?" name none, and with "?" begin the names made here."""
+    """Return whether a name in a file is a symbol. "" is not, and "?" begins the names that graphfix creates."""
     return name != "" and not name.startswith("?")
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The dims of a value, leftmost first, or as much as is known of them.
+    """The dims of a value, from left to right, as far as they are known.
 
-    A dim whose range is one point becomes that int; an invalid size makes the shape invalid. Raises
-    ValueError for a negative int: a format that writes -1 for unknown says UNKNOWN.
+    A dim whose range contains one number becomes that int. An invalid size makes the shape invalid. Raise ValueError
+    for a negative int. A format in which -1 means unknown must use UNKNOWN instead.
     """
 
     axes: tuple[Size, ...] | None
-    """None when unranked or invalid: ask `dims`, which says why there are none."""
+    """The sizes of the axes; None if the shape is unranked or invalid. `dims` raises the reason instead."""
     parts: tuple[str, ...] = ()
-    """What names an unranked shape, sorted: two unranked shapes of one name are equal; () is anonymous."""
+    """The sorted names of an unranked shape. Two unranked shapes with equal names are equal. () is anonymous."""
     valid: bool = True
     static: bool = field(default=False, init=False, compare=False, repr=False)
-    """Whether every size is known."""
+    """Whether every size is a number."""
     has_names: bool = field(default=False, init=False, compare=False, repr=False)
-    """Whether every size is known or has a name."""
+    """Whether every size is a number or has a name."""
 
     def __post_init__(self) -> None:
         axes = self.axes or ()
@@ -87,7 +95,7 @@ class Shape:
                 static, has_names = False, has_names and bool(size.parts)
             else:
                 break
-        else:  # nothing to simplify: nearly always
+        else:  # nothing must be simplified in nearly all shapes
             self._tell(static=static, has_names=has_names)
             return
         if any(isinstance(size, int) and size < 0 for size in axes):
@@ -100,18 +108,18 @@ class Shape:
         self._tell(static=valid and not sizes, has_names=valid and all(size.parts for size in sizes))
 
     def _tell(self, *, static: bool, has_names: bool) -> None:
-        """Note what is asked of every shape many times."""
+        """Store two properties that are read many times for every shape."""
         object.__setattr__(self, "static", static)
         object.__setattr__(self, "has_names", has_names)
 
     @property
     def ranked(self) -> bool:
-        """Whether the number of axes is known (an invalid shape has none)."""
+        """Whether the number of axes is known. An invalid shape has no rank."""
         return self.axes is not None
 
     @property
     def dims(self) -> tuple[Size, ...]:
-        """The sizes of the axes; raises Undecided when unranked and Incompatible when invalid."""
+        """The sizes of the axes. Raise Undecided if the shape is unranked, and Incompatible if it is invalid."""
         if self.axes is not None:
             return self.axes
         if self.valid:
@@ -120,12 +128,12 @@ class Shape:
 
     @property
     def rank(self) -> int:
-        """The number of axes; raises as `dims` does."""
+        """The number of axes. Raise Undecided if the shape is unranked, and Incompatible if it is invalid."""
         return len(self.dims if self.axes is None else self.axes)
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Every size as a number; raises Undecided where one is free, and as `dims` does."""
+        """All sizes as numbers. Raise Undecided if a size is not a number, and the exceptions of `dims`."""
         found = tuple([size for size in self.dims if isinstance(size, int)])
         if not self.static:
             raise Undecided(f"the sizes of {self} are not all known")
@@ -133,13 +141,13 @@ class Shape:
 
     @property
     def json(self) -> tuple[int | str | None, ...] | None:
-        """The shape as reports hold it: ints, symbols by name, else None; None when there are no axes."""
+        """The shape in a report: ints, symbols, and None for other sizes. None if there are no axes."""
         if self.axes is None:
             return None
         return tuple([size if isinstance(size, int) else _shown(size) for size in self.axes])
 
     def __hash__(self) -> int:
-        # as above: the axes tell nearly all shapes apart, and those without any are told apart by their names
+        # as for `Dim`: nearly all shapes differ in their axes, and shapes without axes differ in their names
         return hash(self.parts if self.axes is None else self.axes)
 
     def __str__(self) -> str:
@@ -149,6 +157,7 @@ class Shape:
 
 
 def _shown(size: Dim) -> str | None:
+    """Return the symbol of a dim; None if it has none."""
     text = str(size)
     return None if text == "?" else text
 
@@ -158,14 +167,14 @@ INVALID = Shape(None, valid=False)
 
 
 def simplified(size: Size) -> Size:
-    """Return a dim whose range is one point as that int, and every empty range as the one INVALID_SIZE."""
+    """Return the size with a range of one number as that int, and with any empty range as INVALID_SIZE."""
     if isinstance(size, int) or size.hi is None or size.hi > size.lo:
         return size
     return size.lo if size.hi == size.lo else INVALID_SIZE
 
 
 def same(a: Size, b: Size) -> bool:
-    """Whether two dims are provably one size: equal ints, or one name."""
+    """Return whether two sizes are provably equal: equal ints, or equal names."""
     a, b = simplified(a), simplified(b)
     if isinstance(a, int) or isinstance(b, int):
         return a == b
@@ -173,21 +182,21 @@ def same(a: Size, b: Size) -> bool:
 
 
 def never_one(a: Size) -> bool:
-    """Whether a dim is provably not 1, so that nothing ever stretches it."""
+    """Return whether a size is provably not 1, so that it is never stretched."""
     lo, hi = bounds(a)
     return lo > 1 or (hi is not None and hi < 1) or (isinstance(a, Dim) and a.one is None)
 
 
 def unit_name(size: Dim) -> Parts:
-    """Return the name of the size that is 1 wherever and only where this one is: its own where there is no other."""
+    """Return the name of the size that is 1 exactly when this one is: another name if one is known, else its name."""
     return size.one or size.parts
 
 
 def bounds(size: Size) -> tuple[int, int | None]:
-    """Return the least and the greatest size that a dim can take, both inclusive; None is unbounded."""
+    """Return the smallest and the largest size that a dim can have, both included. None for no upper limit."""
     return (size, size) if isinstance(size, int) else (size.lo, size.hi)
 
 
 def is_symbol(parts: Parts) -> bool:
-    """Whether a name is one that the model itself has, such as ("N",)."""
+    """Return whether a name is a symbol of the model, such as ("N",)."""
     return len(parts) == 1 and not parts[0].startswith("?")

@@ -1,6 +1,6 @@
-"""Polynomials over the names of sizes, with whole coefficients: one canonical form for one function of the names.
+"""Polynomials over the names of sizes, with integer coefficients: one canonical form for each function of the names.
 
-4N and N + N + N + N are one polynomial; (4N + 5) // 4 is N + 1, and 1 // 4 is left of it.
+4N and N + N + N + N are equal polynomials. (4N + 5) // 4 is N + 1, with the remainder 1.
 """
 
 from __future__ import annotations
@@ -13,36 +13,39 @@ from typing import TypeAlias
 from graphfix.shapes.dim import Parts
 
 Monomial: TypeAlias = tuple[Parts, ...]
-"""Sorted names that are multiplied, one as often as it is a factor; () for a number alone."""
+"""A product of sorted names, in which a name may occur several times. () for a number alone."""
 Polynomial: TypeAlias = tuple[tuple[Monomial, int], ...]
-"""(monomial, coefficient), by degree and then by names; no coefficient is 0."""
+"""Pairs (monomial, coefficient), sorted by degree and then by names. Coefficients are not 0."""
 
 ZERO: Polynomial = ()
 MOST_MONOMIALS = 24
-"""Longer ones are not followed: no shape arithmetic of a model is as long, and a product of two may square it."""
+"""The largest number of terms.
+
+No model's shape arithmetic has more, and the product of two polynomials may square it.
+"""
 MOST_PRODUCTS = 1 << 12
-"""Products of monomials in one multiplication of two polynomials: two that are followed have 24 * 24 at most."""
+"""The largest number of products of terms in one multiplication. Two polynomials of allowed length need 24 * 24."""
 
 FARTHEST = 1 << 128
-"""The greatest coefficient that is written, and the greatest bound of an interval: no size is near it."""
+"""The largest coefficient in a name, and the largest bound of an interval. All real sizes are far smaller."""
 
 
 class TooLongError(Exception):
-    """Arithmetic that is too long to follow: its name would be, or the work that it takes."""
+    """Raised for arithmetic that would need a name that is too long, or too much work."""
 
 
 def number(value: int) -> Polynomial:
-    """A number."""
+    """Return a number as a polynomial."""
     return (((), value),) if value else ZERO
 
 
 def name(parts: Parts) -> Polynomial:
-    """A name alone."""
+    """Return a name as a polynomial."""
     return (((parts,), 1),)
 
 
 def collected(terms: Iterable[tuple[Monomial, int]]) -> Polynomial:
-    """The sum of products of names and numbers."""
+    """Return the sum of terms (monomial, coefficient) as a polynomial. Terms with equal monomials are added."""
     total: dict[Monomial, int] = {}
     for monomial, factor in terms:
         total[monomial] = total.get(monomial, 0) + factor
@@ -57,25 +60,28 @@ def _ordered(total: dict[Monomial, int]) -> Polynomial:
 
 
 def _degree_first(term: tuple[Monomial, int]) -> tuple[int, Monomial]:
-    """The order of terms: products of it keep it, as a long division needs."""
+    """Return the sort key of a term.
+
+    Multiplication by a monomial preserves this order, which long division requires.
+    """
     return len(term[0]), term[0]
 
 
 def added(*polynomials: Polynomial) -> Polynomial:
-    """The sum."""
+    """Return the sum of the polynomials."""
     some = [polynomial for polynomial in polynomials if polynomial]
     return collected(chain.from_iterable(some)) if len(some) > 1 else some[0] if some else ZERO
 
 
 def scaled(polynomial: Polynomial, by: int) -> Polynomial:
-    """The polynomial times a number."""
+    """Return the polynomial times a number."""
     if by == 1:
         return polynomial
     return tuple([(monomial, factor * by) for monomial, factor in polynomial]) if by else ZERO
 
 
 def subtracted(one: Polynomial, two: Polynomial) -> Polynomial:
-    """The difference."""
+    """Return `one` - `two`."""
     total = dict(one)
     for monomial, factor in two:
         total[monomial] = total.get(monomial, 0) - factor
@@ -83,7 +89,7 @@ def subtracted(one: Polynomial, two: Polynomial) -> Polynomial:
 
 
 def multiplied(one: Polynomial, two: Polynomial) -> Polynomial:
-    """The product. Raises TooLongError beyond MOST_PRODUCTS: 20 sums of two names have 2**20 monomials."""
+    """Return the product. Raise TooLongError beyond MOST_PRODUCTS: 20 sums of two names have 2**20 monomials."""
     for factor, other in ((one, two), (two, one)):
         number_alone = constant(factor)
         if number_alone is not None:
@@ -94,37 +100,40 @@ def multiplied(one: Polynomial, two: Polynomial) -> Polynomial:
 
 
 def constant(polynomial: Polynomial) -> int | None:
-    """The number that it is; None where it has names."""
+    """Return the value of a polynomial that is a number; None if it contains names."""
     if not polynomial:
         return 0
     return polynomial[0][1] if len(polynomial) == 1 and not polynomial[0][0] else None
 
 
 def number_in(polynomial: Polynomial) -> int:
-    """The number that is added to its names."""
+    """Return the constant term."""
     return polynomial[0][1] if polynomial and not polynomial[0][0] else 0
 
 
 def bare_name(polynomial: Polynomial) -> Parts | None:
-    """The name that it is, alone and once; None for anything else."""
+    """Return the name if the polynomial is a single name with coefficient 1; else None."""
     if len(polynomial) != 1 or polynomial[0][1] != 1 or len(polynomial[0][0]) != 1:
         return None
     return polynomial[0][0][0]
 
 
 def names(polynomial: Polynomial) -> list[Parts]:
-    """The names in it, each once."""
+    """Return the names in the polynomial, each once."""
     return list(dict.fromkeys(part for monomial, _ in polynomial for part in monomial))
 
 
 def divided(polynomial: Polynomial, by: int) -> tuple[Polynomial, Polynomial]:
-    """What a number divides whatever the names are, and the rest: coefficients from 0 up to below the number."""
+    """Return (quotient, remainder) of the division by a positive number, each coefficient divided and rounded down.
+
+    The coefficients of the remainder are at least 0 and less than `by`.
+    """
     quotient = tuple([(monomial, factor // by) for monomial, factor in polynomial if factor // by])
     return quotient, tuple([(monomial, factor % by) for monomial, factor in polynomial if factor % by])
 
 
 def quotient(dividend: Polynomial, divisor: Polynomial) -> Polynomial | None:
-    """The polynomial whose product with the divisor is the dividend; None where there is none. Long division."""
+    """Return the polynomial whose product with the divisor is the dividend; None if there is none. Long division."""
     if not divisor:
         return None
     (leading, number_of_it) = divisor[-1]
@@ -141,7 +150,7 @@ def quotient(dividend: Polynomial, divisor: Polynomial) -> Polynomial | None:
 
 
 def without(monomial: Monomial, factors: Monomial) -> Monomial | None:
-    """What is left of a product when these factors are cancelled; None when one of them is not there."""
+    """Return the product without these factors; None if one of the factors is missing."""
     left = list(monomial)
     for factor in factors:
         if factor not in left:
@@ -151,7 +160,7 @@ def without(monomial: Monomial, factors: Monomial) -> Monomial | None:
 
 
 def substituted(polynomial: Polynomial, values: Mapping[Parts, Polynomial]) -> Polynomial:
-    """The polynomial with polynomials in the place of names. Raises TooLongError as `multiplied` does."""
+    """Return the polynomial with names replaced by polynomials. Raise TooLongError as `multiplied` does."""
     if not any(part in values for monomial, _ in polynomial for part in monomial):
         return polynomial
     total: list[tuple[Monomial, int]] = []
@@ -164,12 +173,17 @@ def substituted(polynomial: Polynomial, values: Mapping[Parts, Polynomial]) -> P
 
 
 def common_factor(polynomial: Polynomial) -> int:
-    """The greatest number that divides every coefficient of a name; 0 where there is none."""
+    """Return the greatest common divisor of the coefficients of terms with names; 0 if there are no such terms."""
     return gcd(*[factor for monomial, factor in polynomial if monomial])
 
 
 def text(polynomial: Polynomial) -> str:
-    """Write it: `{N}*{N}+2*{N}-1`, names in braces, which may hold anything. Raises TooLongError beyond FARTHEST."""
+    """Return the polynomial as text, such as `{N}*{N}+2*{N}-1`.
+
+    Raise TooLongError for a coefficient beyond FARTHEST.
+
+    Names are in braces, because they may contain any characters.
+    """
     if any(abs(factor) > FARTHEST for _, factor in polynomial):
         raise TooLongError
     found = "".join(_term_text(monomial, factor) for monomial, factor in reversed(polynomial))

@@ -1,12 +1,12 @@
-"""Arithmetic with sizes that keeps names: the same arithmetic on the same sizes is one name.
+"""Arithmetic with sizes that preserves names: equal arithmetic on equal sizes results in equal names.
 
     mul(N, 4) and add(N, N, N, N) are one term; floordiv(mul(N, 4), 4) is N again
-    floordiv(add(N, 1), 2) is one term however a convolution, a pool or a Slice came to it
+    floordiv(add(N, 1), 2) is one term, whether a convolution, a pool or a Slice computes it
 
-A named size is a polynomial over names with whole coefficients (`polynomial`). What polynomials cannot say is a name
-that says what it stands for: a rounded quotient `floor(P / n)`, what of a number is positive `max(0, P)` (of which
-the lesser and the greater of two are made), and `opaque` functions. Elements of integer tensors are sizes here too,
-and may be negative.
+A named size is a polynomial over names with integer coefficients (`polynomial`). A size that is no polynomial gets a
+name with a stored definition. Its definition is a rounded quotient `floor(P / n)`, a positive part `max(0, P)`, or an
+`opaque` function. The minimum and the maximum of two sizes are made from positive parts. Elements of integer tensors
+are sizes here, too, and may be negative.
 """
 
 from __future__ import annotations
@@ -23,63 +23,69 @@ from graphfix.shapes.name_table import LONGEST, Bound, Interval, NameTable, time
 from graphfix.shapes.polynomial import Polynomial, TooLongError
 
 LEAST = -(2**63)
-"""The least element that an integer tensor holds: `Dim.lo` is a number."""
+"""The smallest element that an integer tensor can contain. A `Dim` uses it as `lo` if there is no lower bound."""
 
 MOST = 2**63
-"""Above what an integer tensor holds: no greater bound is noted."""
+"""Larger than every element of an integer tensor. A greater upper bound is not stored."""
 
 ANY = Dim((), LEAST)
-"""An element of which nothing is known: unlike an unknown size it may be negative."""
+"""An unknown element. Unlike an unknown size, it may be negative."""
 
 GREATEST = 2**31 - 1
-"""The greatest size that a tensor's axis has."""
+"""The largest size that an axis of a tensor can have."""
 
 
 def bounds(size: Size) -> Interval:
-    """The least and the greatest that an element can be, infinite where nothing bounds it."""
+    """Return the smallest and the largest value that an element can have, infinite without a bound."""
     if isinstance(size, int):
         return name_table.capped(size, size)
     return (-inf if size.lo <= LEAST else size.lo), (inf if size.hi is None else size.hi)
 
 
 def as_size(element: Size) -> Size:
-    """An element that is used as a size: it is not negative, or the model fails."""
+    """Return an element that is used as a size. It is not negative, because the model would fail.
+
+    Return UNKNOWN for a number that can't be a size.
+    """
     if isinstance(element, int):
         return element if 0 <= element <= GREATEST else UNKNOWN
     return element if element.lo >= 0 else Dim(element.parts, 0, element.hi, element.one)
 
 
 def maybe_negative(element: Size) -> bool:
-    """Whether an element can be below 0."""
+    """Return whether an element can be negative."""
     return element < 0 if isinstance(element, int) else element.lo < 0
 
 
 @dataclass(slots=True)
 class Terms:
-    """The names that one analysis makes, and what they stand for."""
+    """The names that one analysis creates, and their definitions."""
 
     names: NameTable = field(default_factory=NameTable)
     _meanings: dict[Parts, Polynomial] = field(default_factory=dict)
     _sizes: dict[Polynomial, Size] = field(default_factory=dict)
     _answers: dict[tuple[str, tuple[Size, ...]], Size] = field(default_factory=dict)
-    """What arithmetic over names gave: a model has few distinct sizes, and computes with each of them many times."""
+    """A cache of results, because a model has few distinct sizes and computes with each many times."""
 
     # --- sums and products --------------------------------------------------------------------------------------------
 
     def add(self, *sizes: Size) -> Size:
-        """The sum."""
+        """Return the sum: a number or a dim.
+
+        The dim has a name if all sizes are numbers or have names, unless the name would be too long.
+        """
         numbers = _numbers(sizes)
         return sum(numbers) if numbers is not None else self._once("add", sizes, poly.added, _added)
 
     def mul(self, *sizes: Size) -> Size:
-        """The product; 0 times anything is 0."""
+        """Return the product; 0 if a factor is 0."""
         numbers = _numbers(sizes)
         if numbers is not None:
             return prod(numbers)
         return 0 if 0 in sizes else self._once("mul", sizes, _multiplied, _times)
 
     def sub(self, a: Size, b: Size) -> Size:
-        """The difference, a - b."""
+        """Return a - b."""
         if isinstance(a, int) and isinstance(b, int):
             return a - b
         return self._once("sub", (a, b), poly.subtracted, _apart)
@@ -87,7 +93,7 @@ class Terms:
     # --- quotients ----------------------------------------------------------------------------------------------------
 
     def floordiv(self, a: Size, by: Size, plus: int = 0) -> Size:
-        """The quotient (a + plus) / by rounded down."""
+        """Return (a + plus) / by, rounded down."""
         if isinstance(by, int) and by > 0:
             return (a + plus) // by if isinstance(a, int) else self._rounded(a, by, plus)
         total = self.add(a, plus)
@@ -103,11 +109,11 @@ class Terms:
         )
 
     def ceildiv(self, a: Size, by: int) -> Size:
-        """The quotient rounded up."""
+        """Return a / by, rounded up."""
         return self.floordiv(a, by, by - 1)
 
     def quotient(self, a: Size, by: Size) -> Size:
-        """The quotient where it has no rest whatever the sizes are; UNKNOWN where that is not provable."""
+        """Return a / by if the division provably has no remainder for any sizes; else UNKNOWN."""
         dividend, divisor = self._polynomial(a), self._polynomial(by)
         if dividend is None or divisor is None:
             return UNKNOWN
@@ -115,10 +121,11 @@ class Terms:
         return UNKNOWN if exact is None else self._size(exact)
 
     def missing_size(self, source: Sequence[Size], others: Sequence[Size]) -> Size:
-        """Return the size that, multiplied by `others`, gives the product of `source`: the -1 of a Reshape.
+        """Return the size that, multiplied by `others`, results in the product of `source`: the -1 of a Reshape.
 
         Equal sizes on both sides cancel. A quotient by a number is rounded down, because the runtime refuses a reshape
-        with a remainder. Returns UNKNOWN if numbers do not divide, and if no quotient by a name is provable.
+        with a remainder. Return UNKNOWN if numbers do not divide without a remainder, or if no quotient by a name is
+        provable.
         """
         left, divisor = list(source), list[Size]()
         for size in others:  # a size without a name cancels nothing
@@ -135,7 +142,7 @@ class Terms:
         return as_size(self.floordiv(dividend, by)) if by > 0 else UNKNOWN
 
     def mod(self, a: Size, by: Size) -> Size:
-        """The rest of the quotient rounded down: it has the sign of the divisor."""
+        """Return the remainder of a / by, where the quotient is rounded down. It has the sign of the divisor."""
         if isinstance(a, int) and isinstance(by, int) and by > 0:
             return a % by
         key = "mod", (a, by)
@@ -149,13 +156,13 @@ class Terms:
             try:
                 return self._size(poly.subtracted(polynomial, poly.scaled(self.names.floor(polynomial, by), by)))
             except TooLongError:
-                pass  # no name for it
+                pass  # the name would be too long
         return self.sub(a, self.mul(by, self.floordiv(a, by)))
 
     # --- order --------------------------------------------------------------------------------------------------------
 
     def maximum(self, a: Size, b: Size) -> Size:
-        """The greater of two."""
+        """Return the larger of two sizes."""
         if isinstance(a, int) and isinstance(b, int):
             return max(a, b)
         low, high = self.order(a, b)
@@ -169,7 +176,7 @@ class Terms:
         )
 
     def minimum(self, a: Size, b: Size) -> Size:
-        """The lesser of two."""
+        """Return the smaller of two sizes."""
         if isinstance(a, int) and isinstance(b, int):
             return min(a, b)
         low, high = self.order(a, b)
@@ -183,47 +190,51 @@ class Terms:
         )
 
     def order(self, a: Size, b: Size) -> Interval:
-        """The least and the greatest that a - b can be: both are 0 where they are one size."""
+        """Return the smallest and the largest value that a - b can have: (0, 0) if both are provably equal."""
         one, two = self._polynomial(a), self._polynomial(b)
         if one is None or two is None:
             return _apart(bounds(a), bounds(b))
         if one == two:
             return 0, 0
-        if isinstance(a, int) or isinstance(b, int):  # the range of the other is moved
+        if isinstance(a, int) or isinstance(b, int):  # the range of the other size is only shifted
             return _apart(self.names.interval(one), self.names.interval(two))
         return self.names.interval(poly.subtracted(one, two))
 
     def factor(self, size: Size) -> int:
-        """The greatest number that a name is multiplied by in it."""
+        """Return the largest absolute coefficient in a size, including its constant term; 0 if the size has no name."""
         polynomial = self._polynomial(size) or ()
         return max((abs(factor) for _, factor in polynomial), default=0)
 
     def number(self, size: Size, numbers: Mapping[Parts, int]) -> int | None:
-        """What a size is where names have these numbers; None where it is made of another name as well."""
+        """Return the value of a size if names have these numbers; None if the size contains any other name."""
         polynomial = self._polynomial(size)
         return None if polynomial is None else self.names.number(polynomial, numbers)
 
     def text(self, size: Size) -> str:
-        """The size as arithmetic over names."""
+        """Return the size as arithmetic over names; "?" for a size without a name."""
         polynomial = self._polynomial(size)
         return "?" if polynomial is None else poly.text(polynomial)
 
     # --- names --------------------------------------------------------------------------------------------------------
 
     def opaque(self, kind: str, *sizes: Size, low: Bound = -inf, high: Bound = inf) -> Size:
-        """What a function of that kind returns for these sizes: one name for one function and one set of sizes."""
+        """Return the result of an unknown function: equal `kind` and equal sizes result in an equal name.
+
+        The result has the range `low` to `high`. It has no name if a size has none, or if the name would be too long.
+        """
         polynomials = self._polynomials(sizes)
         if polynomials is None:
             return _anonymous(low, high)
         try:
             return self._alone(f"{kind}({', '.join(map(poly.text, polynomials))})", (low, high))
         except TooLongError:
-            return _anonymous(low, high)  # no name for it
+            return _anonymous(low, high)  # the name would be too long
 
     def _alone(self, text: str, interval: Interval) -> Dim:
+        """Return a dim with this text as its name, or without a name if the text is too long."""
         if len(text) > LONGEST:
             return _anonymous(*interval)
-        parts = (f"?={text}",)  # no tensor's axis: those end in .0, .1 ...
+        parts = (f"?={text}",)  # an axis of a tensor has another name, which ends in .0, .1 ...
         self.names.ranges.setdefault(parts, interval)
         return _dim(parts, *self.names.ranges[parts])
 
@@ -236,8 +247,8 @@ class Terms:
     ) -> Size:
         """Return the result of an operation of this kind; it is computed once for the same sizes.
 
-        `exact` computes the result from polynomials. Where a size has no name, or the name of the result would be too
-        long, `interval` computes the range of the result from the ranges of the sizes.
+        `exact` computes the result from polynomials. This is impossible if a size has no name or the result's name
+        would be too long. `interval` then computes the range of the result from the ranges of the sizes.
         """
         key = kind, sizes
         found = self._answers.get(key)
@@ -253,15 +264,16 @@ class Terms:
             try:
                 return self._size(exact(*polynomials))
             except TooLongError:
-                pass  # no name for it
+                pass  # the name would be too long
         return _anonymous(*interval(*map(bounds, sizes)))
 
     def _polynomials(self, sizes: tuple[Size, ...]) -> list[Polynomial] | None:
+        """Return the sizes as polynomials; None if a size has no name."""
         found = [polynomial for size in sizes if (polynomial := self._polynomial(size)) is not None]
         return found if len(found) == len(sizes) else None
 
     def _polynomial(self, size: Size) -> Polynomial | None:
-        """None for a size without a name."""
+        """Return the size as a polynomial; None for a size without a name."""
         if isinstance(size, int):
             return poly.number(size)
         if not size.parts:
@@ -273,6 +285,7 @@ class Terms:
         return found
 
     def _size(self, polynomial: Polynomial) -> Size:
+        """Return a polynomial as a size: an int, or a dim with a name and a range."""
         number = poly.constant(polynomial)
         if number is not None:
             return number
@@ -282,6 +295,7 @@ class Terms:
         return found
 
     def _described(self, polynomial: Polynomial) -> Size:
+        """Return the dim for a polynomial with names. It has no name if the name would be too long."""
         bare, interval = poly.bare_name(polynomial), self.names.interval(polynomial)
         if bare is not None:
             return _dim(bare, *interval)
@@ -298,7 +312,7 @@ class Terms:
 
 
 def _numbers(sizes: tuple[Size, ...]) -> list[int] | None:
-    """The sizes as numbers; None where one is open."""
+    """Return the sizes as numbers; None if a size is not a number."""
     found = [size for size in sizes if isinstance(size, int)]
     return found if len(found) == len(sizes) else None
 
@@ -308,18 +322,18 @@ def _multiplied(*polynomials: Polynomial) -> Polynomial:
 
 
 def _times(*ranges: Interval) -> Interval:
-    """Return the range of a product."""
+    """Return the range of the product of sizes with these ranges."""
     one: Interval = (1, 1)
     return reduce(times, ranges, one)
 
 
 def _added(*ranges: Interval) -> Interval:
-    """Return the range of a sum."""
+    """Return the range of the sum of sizes with these ranges."""
     return sum(low for low, _ in ranges), sum(high for _, high in ranges)
 
 
 def _apart(one: Interval, two: Interval) -> Interval:
-    """Return the range of a difference."""
+    """Return the range of a - b, if a has the range `one` and b the range `two`."""
     return one[0] - two[1], one[1] - two[0]
 
 
@@ -332,6 +346,9 @@ def _dim(parts: Parts, low: Bound, high: Bound) -> Dim:
 
 
 def _limits(low: Bound, high: Bound) -> tuple[int, int | None]:
-    """The range of a dim: what is beyond LEAST and MOST says no more, and its digits would double with each square."""
+    """Return the range of a dim.
+
+    Bounds beyond LEAST and MOST are dropped, because their digits would double with each square.
+    """
     least = LEAST if low <= LEAST else int(min(low, MOST))
     return least, None if high > MOST else int(max(high, LEAST))

@@ -1,4 +1,4 @@
-"""Run both models on the same inputs and compare what comes out.
+"""Run both models on equal inputs and compare their outputs.
 
 Other packages use `static_model` (StaticModel, static_onnx, static_tflite), `sizes.least_sizes` (running), and of
 `comparing` the modules `difference` and `unwritten_variables`.
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def by_runs(task: Task, sessions: Sessions) -> Verdict:
-    """Compare the two models of a task, both of one format, by runs. Raises GraphfixError for bad input."""
+    """Compare the two models of a task by runs in the processes of `sessions`, and return the verdict.
+
+    Both models have one format. Raise GraphfixError for bad input.
+    """
     if task.pair.tflite:
         from graphfix.checker.runs.tflite import verdict as tflite_runs
 

@@ -1,4 +1,7 @@
-"""The budget of time and memory for the runs of a large model, planned by the time of its first run."""
+"""The budget of time and memory for the runs of a large model.
+
+The time of the first run decides how many runs follow.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +21,22 @@ if TYPE_CHECKING:
     from graphfix.runtimes.session import Session
 
 LARGE: Final = 1 << 30
-"""Bytes of a model with its data files; the runs of a smaller model have no budget."""
+"""Size of a model with its data files, in bytes (1 GiB). The runs of a smaller model have no time budget."""
 SECONDS: Final = 120.0
-"""The budget for the runs of both models. If the first model runs once, the second model does in any case."""
+"""The time budget for the runs of both models, in seconds.
+
+If the first model runs once, the second model runs once, too.
+"""
 _RUNS_OF_A_CASE: Final = 3
-"""The first model runs twice on each set of sizes, the second model once."""
+"""Runs for each set of sizes: two runs of the first model and one run of the second."""
 _SHORTEST: Final = 1e-3
-"""The seconds that a run is taken to last at least."""
+"""The shortest time, in seconds, that the plan assumes for a run."""
 _LEAST: Final = 1.0
-"""The least number of seconds that a started run is allowed."""
+"""Every started run may last this number of seconds, even if less time remains."""
 _LEAST_MEMORY: Final = 256 << 20
 _TIMES_THE_MODEL: Final = 1024
 _REPEATED: Final = 4
-"""The first run is repeated if it takes at most the budget divided by this number."""
+"""The first run is repeated if its time is at most the budget divided by this number."""
 
 
 def _never(_: float) -> None:
@@ -39,48 +45,57 @@ def _never(_: float) -> None:
 
 @dataclass(slots=True)
 class Budget:
-    """The time that is left for the runs of one pair of models, in seconds."""
+    """The time budget for the runs of one pair of models, in seconds. `left` is the time that remains."""
 
     progress: Progress = field(repr=False)
     seconds: float = SECONDS
     clock: Callable[[], float] = monotonic
     stop_after: Callable[[float], None] = field(default=_never, repr=False)
-    """Set the number of seconds after which a run of the original is stopped."""
+    """Called with the number of seconds after which a run of the original is stopped."""
     started: float = field(init=False)
     taken: list[float] = field(default_factory=list)
-    """The seconds of each run of the original that succeeded."""
+    """The duration of each successful run of the original, in seconds."""
     planned: int | None = None
     """The number of sets of sizes to run; None before the first run."""
     total: int = 0
-    """The number of sets of sizes that are wanted."""
+    """The number of sets of sizes that were requested."""
 
     def __post_init__(self) -> None:
         self.started = self.clock()
 
     @property
     def left(self) -> float:
-        """The seconds that are left."""
+        """The seconds that remain of the budget; negative if the budget is exceeded."""
         return self.seconds - (self.clock() - self.started)
 
     @property
     def allows_larger(self) -> bool:
-        """Whether larger sizes are run too: all others were, in less than half of the time."""
+        """Whether larger sizes are run, too: all requested sets are planned, and more than half of the time remains."""
         return self.planned is not None and self.planned >= self.total and self.left > self.seconds / 2
 
     def is_over(self, done: int) -> bool:
-        """Return whether the second model is run no more, after `done` sets of sizes: it is run on one in any case."""
+        """Return whether the second model is not run on further sets, after runs on `done` sets of sizes.
+
+        If `done` is 0, return False, because the second model runs at least once.
+        """
         return done > 0 and self.left <= 0
 
     def may_repeat(self) -> bool:
-        """Return whether the original is run a second time on the same inputs."""
+        """Return whether the original may run a second time on the same inputs.
+
+        It may if the last run took at most the remaining time and at most a quarter of the budget.
+        """
         return self.taken[-1] <= min(self.left, self.seconds / _REPEATED)
 
     def within(
         self, wanted: Sequence[tuple[str, Sizes]], done: Callable[[], int], left_out: list[Run]
     ) -> Iterator[tuple[str, Sizes]]:
-        """Yield the wanted sets of sizes within the budget, the smallest set first.
+        """Yield the pairs (kind, sizes) of `wanted` that the budget allows.
 
-        `done` returns the number of sets that the original has run. Sets beyond the budget are added to `left_out`.
+        Pairs of the kind "1" (all sizes are 1) are first.
+
+        `done` returns the number of sets that the original has run. Each set that the budget does not allow is appended
+        to `left_out` as an undecided run.
         """
         self.total = len(wanted)
         ordered = sorted(wanted, key=lambda each: each[0] != "1")
@@ -93,14 +108,20 @@ class Budget:
                 self._plan(sizes)
 
     def allows_another(self, done: int) -> bool:
-        """Return whether there is time for one more set of sizes after `done` sets, in both models."""
+        """Return whether the remaining time is enough for one more set of sizes in both models, after `done` sets.
+
+        Return True if no plan exists yet.
+        """
         if self.planned is None:
             return True
         recent = max(self.taken[-1], _SHORTEST)
         return done < self.planned and self.left >= self.taken[0] + (done + _RUNS_OF_A_CASE) * recent
 
     def _plan(self, sizes: Mapping[str, int]) -> None:
-        """Choose the number of sets of sizes to run, from the times of the runs at these first sizes."""
+        """Set `planned`, the number of sets of sizes to run, from the times of the runs on the first set `sizes`.
+
+        Report it to the user if fewer sets are planned than requested.
+        """
         cold, warm = self.taken[0], self.taken[-1]
         more = int(max(self.left - cold - warm, 0.0) // (_RUNS_OF_A_CASE * max(warm, _SHORTEST)))
         self.planned = 1 + more
@@ -115,12 +136,15 @@ class Budget:
 
     @property
     def why(self) -> str:
-        """The reason why sets of sizes are left out."""
+        """The reason why sets of sizes are not run, as a report prints it."""
         budget = f"the budget of the runs is {self.seconds:g} s; --thorough lifts it"
         return f"not run: {self._about}, and {budget}" if self.taken else f"not run: {budget}"
 
     def timed(self, session: Session) -> Session:
-        """Return the session of the original with every run timed, and stopped when no time is left."""
+        """Return a session of the original that times every run and stops a run when no time remains.
+
+        A run without remaining time raises RefusedError.
+        """
         inner = timed(session, self.taken, self.clock)
 
         def run(feeds: Mapping[str, object]) -> list[object]:
@@ -140,7 +164,7 @@ class Budget:
 
 
 def timed(session: Session, taken: list[float], clock: Callable[[], float] = monotonic) -> Session:
-    """Return the session of the original; it adds the seconds of each run that succeeds to `taken`."""
+    """Return a session that runs `session` and appends the duration of each successful run to `taken`, in seconds."""
 
     def run(feeds: Mapping[str, object]) -> list[object]:
         started = clock()
@@ -152,16 +176,20 @@ def timed(session: Session, taken: list[float], clock: Callable[[], float] = mon
 
 
 def allowance(size: int, *, thorough: bool) -> int | None:
-    """Return the bytes of memory that it may take to load a model of `size` bytes, or to run it, beside its inputs'.
+    """Return the bytes of memory that loading or running a model of `size` bytes may use, in addition to its inputs.
 
-    None for no limit: of large models the whole is estimated (`memory_fault`), and `thorough` lifts all limits.
-    Few bytes may ask for much memory: a Concat that is doubled 30 times has a result of 24 GiB.
+    Return None for no limit: with `thorough`, or for a large model, whose need is estimated before the load
+    (`memory_fault`). A limit is necessary because a small file may need much memory: if a Concat doubles its operand 30
+    times, the result has 24 GiB.
     """
     return None if thorough or size >= LARGE else _LEAST_MEMORY + _TIMES_THE_MODEL * size
 
 
 def memory_fault(needed: int, unused: int) -> str | None:
-    """Return why a model that needs more bytes of memory than are unused is not run; None if they are enough."""
+    """Return why a model is not run: it needs more bytes of memory (`needed`) than are unused.
+
+    None if the memory is enough.
+    """
     if needed <= unused:
         return None
     have = f"its weights need about {needed >> 20} MiB of memory in onnxruntime, and {unused >> 20} MiB are unused"

@@ -1,4 +1,4 @@
-"""Brief runs of two models, made in the runtime's process while the proof is looked for in this one."""
+"""Brief runs of two models in the runtime's process, while this process searches for a proof."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ MODULES: Final = {
     "onnxruntime": "graphfix.checker.runs.onnx.verdict",
     "LiteRT": "graphfix.checker.runs.tflite.verdict",
 }
-"""By runtime: the module that makes the runs. The process imports it before it is asked for any."""
+"""Runtime -> the module that makes the runs. The runtime's process imports the module before the first request."""
 
 
 class EarlyRuns:
-    """The brief runs of a pair, made by another process.
+    """The brief runs of a pair of models in another process, at the same time as the proof.
 
-    The proof takes as long as the runs on most models. If it succeeds, the brief runs are all that is run; if it does
-    not, they are dropped.
+    For most models the proof needs as much time as the brief runs. If the proof succeeds and the brief runs find no
+    difference, nothing else is run. Otherwise their result is dropped, and complete runs follow.
     """
 
     def __init__(self, task: Task) -> None:
-        """Start them."""
+        """Start the brief runs."""
         self._child = task.process or Child()
         self._is_free = False
         brief = replace(task, brief=True, progress=silent, process=None)
@@ -44,17 +44,17 @@ class EarlyRuns:
         self.drop()
 
     def drop(self) -> None:
-        """End what still runs."""
+        """Stop the brief runs and their process."""
         self._is_free = False
         self._child.close()
 
     @property
     def process(self) -> Child | None:
-        """Their process, for other questions; None until they have ended."""
+        """The process of the brief runs, for other requests. None until the runs have ended, and after `drop`."""
         return self._child if self._is_free else None
 
     def verdict(self) -> Verdict | None:
-        """Wait for their verdict; None if a runtime has ended the process, or the request is wrong."""
+        """Wait for the brief runs and return their verdict. None if the process has died or the task is invalid."""
         try:
             verdict: Verdict | None = self._child.finish()
         except RefusedError:
@@ -64,7 +64,7 @@ class EarlyRuns:
 
 
 def briefly_run(task: Task) -> Verdict | None:
-    """Run both models in this process, and return the verdict; None for bad input, which is reported elsewhere."""
+    """Run both models in this process and return the verdict. None for bad input, which the caller reports later."""
     with InThisProcess() as sessions:
         try:
             return by_runs(task, sessions)

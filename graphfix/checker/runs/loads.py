@@ -1,7 +1,7 @@
-"""Observe whether the second file loads wherever the first file does.
+"""Observe whether the second file loads wherever the first file loads.
 
-A runtime decides much when it loads a file: it infers shapes, plans buffers, and folds constants. The proof does not
-model that, so a load is an observation like a run. The checker's runs share their loads with this module.
+A runtime infers shapes, plans buffers and folds constants when it loads a file. The proof does not model these steps,
+so a load is observed like a run. Loads that the runs make are recorded here, too, and not repeated.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 PLAIN = "onnxruntime without optimizations"
 OPTIMIZED = "onnxruntime with optimizations"
 NOT_LOADED = "the first file does not load"
-"""Why the load of the second file decides nothing."""
+"""The reason why the load of the second file decides nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """The loads of two files that have been seen so far."""
+    """The observed loads of two files."""
 
     progress: Progress = field(repr=False)
     _refusals: dict[tuple[str, int], RefusedError | None] = field(default_factory=dict)
-    """By way to load and file (0 or 1): why the runtime refused the file, or None where the file loaded."""
+    """(way to load, file 0 or 1) -> the refusal by the runtime; None if the file loaded."""
 
     def watched(self, side: int, load: Callable[..., OnnxSession]) -> Callable[..., OnnxSession]:
-        """Return `load` of file 0 or 1 in onnxruntime, with its outcomes recorded.
+        """Return the function `load` (for file 0 or 1, in onnxruntime) with its outcomes recorded.
 
-        A load with more outputs is not recorded, because it loads a copy and not the file itself.
+        A load with additional outputs is not recorded, because the runtime loads a changed copy of the file.
         """
 
         def opened(*, optimized: bool = False, **options: object) -> OnnxSession:
@@ -58,15 +58,15 @@ class Loads:
         return opened
 
     def record_loaded(self, way: str) -> None:
-        """Record that a run has shown that the second file loads."""
+        """Record that a run has shown that the second file loads in this way."""
         self._refusals[way, 1] = None
 
     def judge(self, verdict: Verdict, ways: Ways, left_out: Mapping[str, str]) -> Verdict:
-        """Add the loads to a verdict: "different" if the second file does not load in a way in which the first does.
+        """Return the verdict with the loads: "different" if the first file loads in some way but the second does not.
 
-        `ways` maps each way to load a file to functions that open the first and the second file. A file is opened
-        only where its outcome is not recorded, and the first file only where the second one was refused. `left_out`
-        maps the ways that are not tried to the reason.
+        `ways` maps each way to load a file to two functions that open the first and the second file. A file is opened
+        only if its outcome is not recorded, and the first file only if the second was refused. `left_out` maps the ways
+        that are not tried to the reason. If a limit stopped the load of the second file, that load decides nothing.
         """
         observed: list[str] = []
         reasons = dict(left_out)
@@ -84,10 +84,17 @@ class Loads:
         return replace(verdict, load=Load(tuple(observed), reason=_joined(reasons)))
 
     def _refusal(self, way: str, openers: tuple[Callable[[], object], Callable[[], object]]) -> RefusedError | None:
-        """Return why the second file is refused, or the first one if that is known already; None where it loads."""
+        """Return why the second file is refused, or why the first was, if that is recorded.
+
+        None if the second file loads.
+        """
         return self._refusals.get((way, 0)) or self._outcome(way, 1, openers[1])
 
     def _outcome(self, way: str, side: int, opener: Callable[[], object]) -> RefusedError | None:
+        """Return why a file is refused in a way to load; None if it loads.
+
+        Load it only if its outcome is not recorded.
+        """
         if (way, side) not in self._refusals:
             self.progress(f"loading the {'second' if side else 'first'} model in {way}")
             try:
@@ -100,7 +107,7 @@ class Loads:
 
 
 def without_runs(load: Load | None) -> str:
-    """Return the reason of a verdict for which the loads were observed, and nothing was run."""
+    """Return the reason of a verdict for which files were loaded but not run."""
     load = load or Load()
     if load.failure is not None:
         return load.failure
@@ -110,13 +117,14 @@ def without_runs(load: Load | None) -> str:
 
 
 def _failed(verdict: Verdict, load: Load) -> Verdict:
+    """Return the verdict as "different" because of a failed load. If it is "different" already, its reason is kept."""
     if verdict.status == "different":
-        return replace(verdict, load=load)  # a run shows more: the values or the message
+        return replace(verdict, load=load)  # a run shows more: the values or the runtime's message
     return replace(verdict, status="different", reason=load.failure, load=load)
 
 
 def _joined(reasons: Mapping[str, str]) -> str | None:
-    """Return `in LiteRT with XNNPACK: why`, with the ways of one reason beside each other; None without a reason."""
+    """Return `in LiteRT with XNNPACK: why`, with the ways that have one reason grouped; None without a reason."""
     ways: dict[str, list[str]] = {}
     for way, reason in reasons.items():
         ways.setdefault(reason, []).append(way)

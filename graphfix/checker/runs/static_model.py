@@ -1,4 +1,4 @@
-"""A model of fixed sizes: its inputs and outputs, and the inputs that a verification would run it on."""
+"""A model whose sizes are all constant: its inputs and outputs, and the inputs on which a verification would run it."""
 
 from __future__ import annotations
 
@@ -23,33 +23,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StaticModel:
-    """The interface of a model without free sizes, and what the values of its inputs must keep to."""
+    """The interface of a model without free sizes, and the limits of the values of its inputs."""
 
     interface: Interface
-    """Without the inputs that are taken for constants: all that is made or given holds them too."""
+    """The interface without the inputs that are set to constants.
+
+    Their values are still part of the inputs of a run.
+    """
     limits: Limits
     arguments: tuple[str, ...]
-    """All inputs that must be fed, by name, in order."""
+    """The names of all inputs of the model that must be fed, in order."""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """The lowest and the highest value of float inputs that are quantized first."""
+    """Float input that is quantized first -> the lowest and the highest value of its quantized type."""
     steps: tuple[float | None, ...] = ()
-    """How far neighbouring values of each output are apart, None for one that is no quantized number; () for ONNX."""
+    """For each output, the distance between adjacent quantized values; None if not quantized. Empty for ONNX."""
     float16_outputs: frozenset[str] = frozenset()
-    """The outputs of an ONNX model that are wider than float16 but hold float16 numbers."""
+    """The outputs of an ONNX model that have a wider type than float16 but contain float16 numbers."""
 
     def seeded(self, seed: int) -> dict[str, object]:
-        """Return the inputs of a seed by name."""
+        """Return the inputs for a seed, by name."""
         return dict(seeded(self.interface, {}, self.limits, Choice(), (seed, 0)).feeds)
 
     def given(self, path: Path) -> Mapping[str, object]:
-        """Read the inputs of an .npz or a test_data_set folder by name. Raises GraphfixError where they do not fit."""
+        """Return the inputs from an .npz file or a test_data_set folder, by name.
+
+        Raise GraphfixError if they do not fit.
+        """
         return given_inputs.load(path, self.interface).feeds
 
 
 def onnx_session(child: Child, path: Path, data_root: Sequence[Path], *, optimized: bool = False) -> runtime.Session:
-    """Load an ONNX file and its data files in onnxruntime. Data files may lie in the model's folder or in `data_root`.
+    """Load an ONNX file in onnxruntime. Its data files may be in the model's folder or in `data_root`.
 
-    Raises RefusedError; and GraphfixError for a data file in any other place.
+    Raise RefusedError if onnxruntime refuses the file, and GraphfixError for a data file in any other place.
     """
     from graphfix.checker.files.onnx import external_data
     from graphfix.checker.files.onnx.skeleton import read
@@ -59,7 +65,10 @@ def onnx_session(child: Child, path: Path, data_root: Sequence[Path], *, optimiz
 
 
 def fed_like(session: runtime.Session, original: Path, fixed: Path) -> runtime.Session:
-    """See an original that takes other types of whole numbers than what was made of it (ONNX)."""
+    """Return a session of the original that accepts inputs with the integer types of the fixed model (ONNX).
+
+    `session` runs the original. `original` and `fixed` are the files.
+    """
     from graphfix.checker.files.onnx.skeleton import read
     from graphfix.checker.runs.inputs.recast import fed_as
 
@@ -67,9 +76,9 @@ def fed_like(session: runtime.Session, original: Path, fixed: Path) -> runtime.S
 
 
 def static_onnx(path: Path, original: Path, values: Mapping[str, InputValue]) -> StaticModel:
-    """Read an ONNX model that was made from another, which may have more inputs: of `values`.
+    """Read an ONNX model that was made from `original`, which may have more inputs: those in `values`.
 
-    Raises GraphfixError for what is none.
+    Raise GraphfixError if a file is no ONNX model.
     """
     from graphfix.checker.files.onnx.skeleton import read
     from graphfix.checker.runs.onnx.float16_outputs import float16_outputs
@@ -89,9 +98,9 @@ def static_onnx(path: Path, original: Path, values: Mapping[str, InputValue]) ->
 def static_tflite(
     path: Path, reported: runtime.ModelDetails, original: runtime.ModelDetails, values: Mapping[str, InputValue]
 ) -> StaticModel:
-    """Read a TFLite model that was made from another, which may have more inputs: of `values`.
+    """Read a TFLite model that was made from another one, which may have more inputs: those in `values`.
 
-    LiteRT has reported both interfaces.
+    `reported` and `original` are the interfaces of the new and the original model, as LiteRT reports them.
     """
     from graphfix.checker.files.tflite.graphs import read_graphs
     from graphfix.checker.runs.tflite.input_limits import limits

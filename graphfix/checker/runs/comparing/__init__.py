@@ -1,1 +1,1 @@
-"""Compare the outputs of both models: differences, where they begin, and the exceptions that excuse one."""
+"""Compare the outputs of both models: differences, the first tensor that differs, and exceptions."""

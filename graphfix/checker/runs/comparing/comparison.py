@@ -1,4 +1,4 @@
-"""Run the second model on the inputs that the first one accepted, and decide whether their outputs differ."""
+"""Run the second model on the inputs that the first model accepted, and decide whether the outputs differ."""
 
 from __future__ import annotations
 
@@ -29,46 +29,60 @@ if TYPE_CHECKING:
     Outputs = dict[str, object] | RefusedError
 
 _MOST_ATTEMPTS = 3
-"""Runs of the second model that must fail before it counts as failing: a kernel may fail because of stale memory."""
+"""The second model counts as failing after this number of failed runs. Stale memory may make a kernel fail once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How two models are opened, and how their outputs are compared."""
+    """Functions that load the two models, and settings for the comparison of their outputs.
+
+    `opened` loads the first and the second model. `criterion` is bit equality or a tolerance.
+    """
 
     opened: tuple[Opener, Opener]
     criterion: Criterion
     locate: Callable[[Mapping[str, object], Mapping[str, Difference]], Place | None]
-    """(the inputs, the outputs that differ) -> the first tensor that differs."""
+    """(inputs of the run, differences by output) -> the first tensor that differs; None if it is not found."""
     runtime: exceptions.Runtime
-    """The runtime. Some rows of the table of exceptions hold for one runtime only."""
+    """The runtime of both models. Some rows of the table of exceptions apply to one runtime only."""
     progress: Progress = field(repr=False)
     exposing: tuple[ExposingOpener, ExposingOpener] | None = None
-    """Opens them with further outputs, by the names of inner values."""
+    """Load the first and the second model with inner values as additional outputs: (names of the values) -> session."""
     optimized: tuple[Opener, Opener] | None = None
-    """Opens them with all optimizations, for runs that are reported and do not decide."""
+    """Load the first and the second model with all optimizations.
+
+    Differences between these runs are reported, not decisive.
+    """
     budget: Budget | None = None
-    """The budget of the runs; None for no limit."""
+    """The time budget of the runs; None for no limit."""
     brief: bool = False
-    """Whether nothing that differs is looked into: it is "different" until runs that are not brief have decided."""
+    """Whether a difference is not examined: the run counts as "different", and later runs that are not brief decide."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """The result of one run."""
+    """The result of one run: its row of the report (`run`), and exceptions for the verdict.
+
+    `first` is the first tensor that differs, None if not searched for or not found. `undetermined` maps outputs that
+    are not compared to the reason.
+    """
 
     run: Run
     exceptions: tuple[dict[str, object], ...] = ()
     first: dict[str, object] | None = None
     undetermined: Mapping[str, Undetermined] = field(default_factory=dict)
     open: str | None = None
-    """Why the run does not decide, whatever its outputs are."""
+    """The reason why the run decides nothing, independent of its outputs; None if the run decides."""
     numbers: Mapping[str, bool | None] = field(default_factory=dict)
-    """By compared output: whether it has a number; None for an output without elements."""
+    """Output name -> whether the output contains a number (not only NaN); None for an output without elements."""
 
 
 def weigh(comparison: Comparison, answers: Answers) -> Verdict:
-    """Run the second model on the accepted inputs; return the verdict of the comparison."""
+    """Run the second model on the inputs that the first accepted (`answers`), and return the verdict of the comparison.
+
+    If the second model does not load, the verdict is "different". It is "undecided" if a limit of time or memory
+    stopped the load.
+    """
     comparison.progress(RUNS_OF_SECOND)
     try:
         session = comparison.opened[1]()
@@ -87,7 +101,7 @@ def weigh(comparison: Comparison, answers: Answers) -> Verdict:
         comparison.progress(RUNS_OF_SECOND, done, len(answers.accepted))
         given.append(_outputs_of(session, answer))
     answers = replace(answers, accepted=answers.accepted[: len(given)], refused=(*left_out, *answers.refused))
-    del session  # one model in memory at a time
+    del session  # release the session: only one model is in memory at a time
     findings: list[_Finding] = []
     for answer, outputs in zip(answers.accepted, given, strict=True):
         decided = any(finding.run.status == "different" for finding in findings)
@@ -100,6 +114,11 @@ def weigh(comparison: Comparison, answers: Answers) -> Verdict:
 
 
 def _verdict(findings: Sequence[_Finding]) -> Verdict:
+    """Return the verdict over all runs, without the list of runs.
+
+    It is "different" if a run differs. It is "undecided" if an output is not compared, a run does not decide, or an
+    output is NaN in all runs. Else it is "equal".
+    """
     listed = _merged([entry for finding in findings for entry in finding.exceptions])
     worst = next((f for f in findings if f.run.status == "different"), None)
     if worst is not None:
@@ -116,19 +135,23 @@ def _verdict(findings: Sequence[_Finding]) -> Verdict:
 
 
 def _at_first_sight(comparison: Comparison, answer: Answer, outputs: Outputs) -> _Finding:
-    """Compare the outputs of one run without a second look: a difference makes it "different"."""
+    """Compare the outputs of one run without a second run: any difference or failure makes the run "different"."""
     if isinstance(outputs, RefusedError) or _compared(answer, outputs, comparison.criterion):
         return _Finding(Run(dict(answer.case.sizes), "off", "different", reason="they seem to differ"))
     return _judged(comparison, answer, outputs, located=False)
 
 
 def _found(comparison: Comparison, answer: Answer, outputs: Outputs, *, located: bool) -> _Finding:
-    """Compare the outputs of one run. If they seem to differ, compare again with fresh interpreters.
+    """Compare the outputs of one run.
 
-    `located`: another run differs already, so this one does not decide, and the first difference is known.
+    If they seem to differ, repeat both runs in fresh interpreters and compare again.
+
+    `located`: another run differs already, so the first tensor that differs is not searched for again. The run is
+    undecided if the first model fails in a fresh interpreter, or if the second model fails only sometimes.
     """
     failed = isinstance(outputs, RefusedError)
-    if isinstance(outputs, RefusedError) and outputs.stopped:  # an explicit form takes more time and memory
+    # the second model may be stopped because an explicit broadcast uses more time and memory
+    if isinstance(outputs, RefusedError) and outputs.stopped:
         reason = f"the second model was stopped where the first runs: {outputs}"
         return _Finding(Run(dict(answer.case.sizes), "off", "undecided", reason=reason), open=reason)
     if not _suspicious(comparison, answer, outputs) or (located and not failed):
@@ -149,7 +172,7 @@ def _found(comparison: Comparison, answer: Answer, outputs: Outputs, *, located:
 
 
 def _suspicious(comparison: Comparison, answer: Answer, outputs: Outputs) -> bool:
-    """Return whether more differs than the exceptions excuse."""
+    """Return whether the second model failed, or whether outputs differ in a way that no exception excuses."""
     if isinstance(outputs, RefusedError):
         return True
     differences = _compared(answer, outputs, comparison.criterion).values()
@@ -157,18 +180,24 @@ def _suspicious(comparison: Comparison, answer: Answer, outputs: Outputs) -> boo
 
 
 def _shared(answer: Answer, reason: str) -> _Finding:
+    """Return the finding of an undecided run with the exception SHARED_FAILURE: both models may fail here."""
     sizes = dict(answer.case.sizes)
     entry = exceptions.SHARED_FAILURE.entry(_sizes_text(sizes))
     return _Finding(Run(sizes, "off", "undecided", reason=reason), exceptions=(entry,), open=reason)
 
 
 def _reused(finding: _Finding, answer: Answer) -> _Finding:
+    """Return the finding with one more exception: a reused interpreter caused the difference or failure."""
     entry = exceptions.REUSED_INTERPRETER.entry(_sizes_text(answer.case.sizes))
     reason = finding.run.reason or "from fresh interpreters: one that had run other sizes did otherwise"
     return replace(finding, run=replace(finding.run, reason=reason), exceptions=(*finding.exceptions, entry))
 
 
 def _judged(comparison: Comparison, answer: Answer, outputs: Outputs, *, located: bool) -> _Finding:
+    """Return the finding for one run, without repeating the run. A failure of the second model makes it "different".
+
+    `located`: do not search for the first tensor that differs.
+    """
     sizes = dict(answer.case.sizes)
     if isinstance(outputs, RefusedError):
         reason = f"the second model fails where the first runs: {outputs}"
@@ -198,6 +227,7 @@ def _judged(comparison: Comparison, answer: Answer, outputs: Outputs, *, located
 def _placed(
     comparison: Comparison, answer: Answer, differences: Mapping[str, Difference], finding: _Finding
 ) -> _Finding:
+    """Return the finding with the first tensor that differs, or with the exceptions that excuse all differences."""
     comparison.progress("looking for the first tensor that differs")
     place = comparison.locate(answer.case.feeds, differences)
     op = place.op if place is not None else None
@@ -218,7 +248,7 @@ def _placed(
 
 
 def _nothing_but_nan(finding: _Finding) -> _Finding:
-    """Return the finding as undecided if every output with elements is NaN throughout."""
+    """Return the finding as undecided if every output with elements contains only NaN."""
     shown = [number for number in finding.numbers.values() if number is not None]
     if finding.run.status != "equal" or not shown or any(shown):
         return finding
@@ -226,12 +256,16 @@ def _nothing_but_nan(finding: _Finding) -> _Finding:
 
 
 def _compared(answer: Answer, outputs: Mapping[str, object], criterion: Criterion) -> dict[str, Difference]:
+    """Return the differences by output name, for the compared outputs that differ."""
     found = {name: difference(answer.outputs[name], outputs[name], criterion) for name in answer.compared}
     return {name: each for name, each in found.items() if each is not None}
 
 
 def _optimized(openers: tuple[Opener, Opener], comparison: Comparison, answers: Answers) -> list[Run]:
-    """Run both models with all optimizations. The runs are reported; only a failed load of the second model decides."""
+    """Run both models with all optimizations and return the runs for the report.
+
+    If the second model does not load but the first does, return a single run that is "different".
+    """
     comparison.progress(f"{RUNS_OF_BOTH} with optimizations")
     results: list[list[Outputs]] = []
     refusals: list[RefusedError | None] = []
@@ -240,7 +274,7 @@ def _optimized(openers: tuple[Opener, Opener], comparison: Comparison, answers: 
             session = opener()
             results.append([_outputs_of(session, answer) for answer in answers.accepted])
             refusals.append(None)
-            del session  # one model in memory at a time
+            del session  # release the session: only one model is in memory at a time
         except RefusedError as error:
             refusals.append(error)
     if refusals[0] is None and refusals[1] is not None and not refusals[1].stopped:
@@ -256,7 +290,7 @@ def _optimized(openers: tuple[Opener, Opener], comparison: Comparison, answers: 
 
 
 def _failure(before: object, after: object) -> str | None:
-    """Return which of the two models fails, with the runtime's message; None if both run."""
+    """Return which of the two models failed, with the runtime's message; None if both returned outputs."""
     failed = [error for error in (before, after) if isinstance(error, RefusedError)]
     if not failed:
         return None
@@ -290,6 +324,7 @@ def _largest(found: Iterable[Difference]) -> float:
 
 
 def _expected(answer: Answer, outputs: Mapping[str, object]) -> str | None:
+    """Return a text if a model's outputs differ from those of the user's test data set; else None."""
     before = expectation(answer.outputs, answer.case.expected)
     after = expectation(outputs, answer.case.expected)
     if before is not None and after is not None:
@@ -298,7 +333,7 @@ def _expected(answer: Answer, outputs: Mapping[str, object]) -> str | None:
 
 
 def _merged(entries: Sequence[dict[str, object]]) -> tuple[dict[str, object], ...]:
-    """Return the entries with the counts of equal class, output and site added up."""
+    """Return the exceptions with the counts added up for equal class, output and site."""
     merged: dict[tuple[object, ...], int] = {}
     for entry in entries:
         key = (entry["class"], entry["output"], entry["site"])
@@ -311,7 +346,7 @@ def _named(differences: Mapping[str, Difference]) -> str:
 
 
 def _undetermined(outputs: Mapping[str, Undetermined]) -> list[str]:
-    """Return why outputs are not compared: each reason once, with the names of its outputs."""
+    """Return the reasons why outputs are not compared. Each reason is listed once, with the names of its outputs."""
     names: dict[str, list[str]] = {}
     for name, why in outputs.items():
         names.setdefault(why.cause + why.leads, []).append(name)
@@ -322,13 +357,13 @@ def _sizes_text(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name}={size}" for name, size in sizes.items()) or "the given sizes"
 
 
-# --- the same case again, from fresh interpreters: LiteRT's results may depend on the sizes of earlier runs -----------
+# --- repeat a case in fresh interpreters, because LiteRT's results may depend on the sizes of earlier runs ------------
 
 
 def _repetitions(opened: tuple[Opener, Opener], answer: Answer, attempts: int) -> Iterator[tuple[Outputs, Outputs]]:
-    """Yield the outputs of both models for a case, from fresh interpreters; repeat while the second model fails.
+    """Yield the results of the first and the second model for one case, each in a fresh interpreter.
 
-    A process that dies or is stopped is not tried again.
+    Repeat at most `attempts` times while the second model fails. Do not repeat after its process has ended.
     """
     for _ in range(attempts):
         before = _from_fresh(opened[0], answer)
@@ -339,6 +374,7 @@ def _repetitions(opened: tuple[Opener, Opener], answer: Answer, attempts: int) -
 
 
 def _from_fresh(opener: Opener, answer: Answer) -> Outputs:
+    """Load a model and run a case once; return the outputs by name, or the error if the load or the run is refused."""
     try:
         return _outputs_of(opener(), answer)
     except RefusedError as error:
@@ -346,7 +382,7 @@ def _from_fresh(opener: Opener, answer: Answer) -> Outputs:
 
 
 def _outputs_of(session: Session, answer: Answer) -> Outputs:
-    """Run a case; return the outputs by name, or the error if it is refused."""
+    """Run a case; return the outputs by name, or the error if the run is refused."""
     try:
         return dict(zip(session.outputs, session.run(answer.case.feeds), strict=True))
     except RefusedError as error:

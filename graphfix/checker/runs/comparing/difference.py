@@ -1,4 +1,4 @@
-"""Compare two values bit by bit: classes and sizes of their differences, and outputs that contain only NaN."""
+"""Compare two values bit by bit, classify and measure their differences, and find outputs that contain only NaN."""
 
 from __future__ import annotations
 
@@ -21,10 +21,17 @@ QUANTIZED = tuple(map(np.dtype, ("int8", "uint8", "int16")))
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What differs between two values.
+    """The difference between two values: the place of one differing element, and counts of differing elements by class.
 
-    `counts` has the elements of each class: `value` decides; `nan-payload` (both NaN, other bits),
-    `signed-zero` (both zero, other sign) and `tolerance` (within the given one) do not by themselves.
+    `counts` maps a class to its number of elements. The class `value` always means "different". The table of exceptions
+    may excuse the other classes:
+
+    - `nan-payload`: both elements are NaN, but their bits differ.
+    - `signed-zero`: both elements are zero, but their signs differ.
+    - `tolerance`: the elements are within the requested tolerance.
+
+    `index` is the place of the first element of class `value`, or of the first differing element if no element has that
+    class. `before` and `after` are the elements at that place.
     """
 
     index: tuple[int | str, ...]
@@ -32,16 +39,22 @@ class Difference:
     after: object
     counts: Mapping[str, int] = field(default_factory=dict)
     largest: float | None = None
-    """The largest |a - b|; inf if a or b is not finite, None for elements that are no numbers."""
+    """The largest |a - b| of the differing elements, inf if exactly one of a and b is NaN or infinite.
+
+    None if not numeric.
+    """
 
     @property
     def count(self) -> int:
-        """How many elements differ."""
+        """The number of elements that differ."""
         return sum(self.counts.values())
 
 
 def difference(before: object, after: object, criterion: Criterion) -> Difference | None:
-    """Return the difference of tensors, sequences, maps or optionals; None if they are equal bit for bit."""
+    """Return the difference of two tensors, sequences, maps or optionals; None if they are equal bit for bit.
+
+    Another shape, element type, length or set of keys is one difference of class `value`.
+    """
     if isinstance(before, list | tuple) and isinstance(after, list | tuple):
         if len(before) != len(after):
             return _structure(f"{len(before)} elements", f"{len(after)} elements")
@@ -56,6 +69,11 @@ def difference(before: object, after: object, criterion: Criterion) -> Differenc
 
 
 def _first_of(pairs: Mapping[Any, tuple[object, object]], criterion: Criterion) -> Difference | None:
+    """Return one difference for all items of two sequences or maps; None if all items are equal.
+
+    The counts of all items are added up. The place is that of the first item with a difference of class `value`, if
+    any.
+    """
     found = [(key, d) for key, (a, b) in pairs.items() if (d := difference(a, b, criterion)) is not None]
     if not found:
         return None
@@ -87,18 +105,25 @@ def _arrays(a: Array, b: Array, criterion: Criterion) -> Difference | None:
 
 
 def _halves(array: Array) -> Array:
-    """Return complex numbers as a last axis of real and imaginary parts: [3] -> [3,2]."""
+    """Return complex numbers with a new last axis for real and imaginary parts: [3] -> [3,2]."""
     return np.stack([array.real, array.imag], axis=-1)
 
 
 def _bits(array: Array) -> Array:
-    """Return floats viewed as integers, so that NaN equals itself and -0 differs from 0."""
+    """Return the bits of floats as unsigned integers, so that NaN equals itself and -0 differs from 0.
+
+    Return an array of another type unchanged.
+    """
     if not is_float(array):
         return array
     return np.ascontiguousarray(array).view(np.dtype(f"u{array.dtype.itemsize}")).reshape(array.shape)
 
 
 def _classes(a: Array, b: Array, differs: Array, criterion: Criterion) -> dict[str, Array]:
+    """Return, for each class of differences, a mask of its elements.
+
+    `differs` is the mask of all differing elements.
+    """
     if not is_float(a):
         step = criterion.of_largest is not None and a.dtype in QUANTIZED
         near: Array = np.asarray(differs & (np.abs(a.astype(np.int64) - b.astype(np.int64)) <= 1)) if step else ~differs
@@ -116,11 +141,15 @@ def _classes(a: Array, b: Array, differs: Array, criterion: Criterion) -> dict[s
 
 
 def largest_magnitude(array: Array) -> float:
-    """Return the largest finite |a|; 0 if there is none."""
+    """Return the largest finite |a|; 0 if there is no finite element."""
     return float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
 
 
 def _largest(a: Array, b: Array) -> float | None:
+    """Return the largest |a - b|; None for bool, strings and objects.
+
+    Two NaN count as equal. The difference between a NaN and a number counts as infinite.
+    """
     if a.dtype.kind in "OUSb":
         return None
     with np.errstate(all="ignore"):
@@ -131,12 +160,13 @@ def _largest(a: Array, b: Array) -> float | None:
 
 
 def is_float(array: Array) -> bool:
-    """Return whether the elements are floats, including types of ml_dtypes."""
-    # bfloat16, the float8s and the like are numpy dtypes of kind "V", registered by ml_dtypes; so are int4s
+    """Return whether the elements are floats, including types of ml_dtypes such as bfloat16."""
+    # ml_dtypes registers bfloat16 and float8 types with numpy kind "V". Its int4 types have this kind, too.
     return array.dtype.kind == "f" or (array.dtype.kind == "V" and "float" in array.dtype.name)
 
 
 def _structure(before: object, after: object) -> Difference:
+    """Return the difference of two values that differ in shape, type, length or keys."""
     return Difference((), before, after, {"value": 1}, math.inf)
 
 
@@ -147,7 +177,7 @@ def _described(value: object) -> str:
 
 
 def plain(value: object) -> object:
-    """Return a scalar that JSON can write: a finite number as it is, another one as a word."""
+    """Return a scalar in a form that JSON can contain: a finite number unchanged, NaN and infinity as text."""
     if isinstance(value, np.generic) and value.dtype.kind == "V":
         value = float(value)
     if isinstance(value, np.generic | np.ndarray):
@@ -157,11 +187,14 @@ def plain(value: object) -> object:
     return value if isinstance(value, int | float | str | bool) else str(value)
 
 
-# --- outputs that contain only NaN: any other computation that ends in NaN would be equal too -------------------------
+# --- outputs that contain only NaN, which would equal those of any other computation that results in NaN --------------
 
 
 def has_number(value: object) -> bool | None:
-    """Return whether an output has an element that is not NaN; None if it has no elements."""
+    """Return whether an output has an element that is not NaN; None if the output has no elements.
+
+    Return True for an output that is no array.
+    """
     if not isinstance(value, np.ndarray):
         return True
     if not value.size:
@@ -174,7 +207,10 @@ def _is_nan(value: Array) -> bool:
 
 
 def only_nan(runs: Iterable[Mapping[str, bool | None]]) -> list[str]:
-    """Return the outputs that have no number in any run. `runs` maps, for each run, outputs to `has_number`."""
+    """Return the names of outputs that have elements, but no number in any run.
+
+    For each run, `runs` contains a map from output name to the result of `has_number`.
+    """
     seen: dict[str, bool] = {}
     for numbers in runs:
         for name, number in numbers.items():
@@ -184,5 +220,5 @@ def only_nan(runs: Iterable[Mapping[str, bool | None]]) -> list[str]:
 
 
 def nothing_compared(names: Iterable[str]) -> str:
-    """Return the reason that a verdict states for outputs that are NaN in every run."""
+    """Return the reason in a verdict for outputs (`names`) that are NaN in every run."""
     return f"in every run NaN throughout, so that nothing was compared: {', '.join(names)}"

@@ -1,8 +1,10 @@
-"""The one table of exceptions: where two runs differ, or one fails, and the second model is not to blame.
+"""The table of exceptions: reasons why two runs may differ, or one may fail, although the second model is correct.
 
-`fix` and `verify` ask it through the runs, `tosa` through its agreement. A row is excused (the run is equal, and the
-verdict lists it) or leaves the run undecided: then the proof decides, and where it is not complete nothing does.
-Below each row stand how it is recognized and the evidence: a model and the observed runtime, or the test that asks it.
+`fix` and `verify` use the table through the runs, and `tosa` uses it through its own comparison with the original. A
+row has one of two effects. "excused": the run counts as equal, and the verdict lists the exception. "undecided": the
+run decides nothing, so only a complete proof can decide. The text below each row states how the exception is
+recognized, and the evidence. The evidence is a model and the runtime in which it was observed, or the test that checks
+it.
 """
 
 from __future__ import annotations
@@ -19,36 +21,44 @@ if TYPE_CHECKING:
     from graphfix.results import Run, Verdict
 
 Runtime = Literal["onnxruntime", "onnx.reference", "LiteRT", "XNNPACK"]
-"""The runtime of the models. `XNNPACK` is LiteRT with that delegate."""
+"""The runtime of both models. `XNNPACK` is LiteRT with the XNNPACK delegate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One exception."""
+    """A row of the table of exceptions: one kind of difference or failure that is not the fault of the second model."""
 
     name: str
     """The `class` of the exception in a verdict."""
     effect: Literal["excused", "undecided"]
     runtimes: frozenset[Runtime] = frozenset()
-    """The runtimes with this exception; empty for all."""
+    """The runtimes that show this exception; empty for all runtimes."""
     operators: frozenset[str] = frozenset()
-    """The operators that make the first tensor that differs; empty for any."""
+    """The operators that cause the exception; empty for any operator.
+
+    A row that is excused applies only if one of these operators computes the first tensor that differs.
+    """
 
     def entry(self, site: str | None, output: str | None = None, count: int = 1) -> dict[str, object]:
-        """Return the entry of a verdict."""
+        """Return the exception as an entry for the verdict.
+
+        `site` is a node or sizes, `count` the number of elements.
+        """
         return {"class": self.name, "output": output, "site": site, "count": count}
 
 
 NAN_PAYLOAD = Row("nan-payload", "excused")
-"""Both elements are NaN, of other bits.
+"""Both elements are NaN, but their bits differ.
 
 Recognized by: the elements.
-Evidence: Mul(x, NaN) of two constants in onnxruntime 1.31.1: IEEE 754 leaves the payload of a result open.
+
+Evidence: Mul(x, NaN) of two constants in onnxruntime 1.31.1. IEEE 754 does not define the payload of a NaN result.
 """
 TOLERANCE = Row("tolerance", "excused")
-"""The elements are within the tolerance that was asked for.
+"""The elements are within the tolerance that the user requested.
 
 Recognized by: the elements and the criterion.
+
 Evidence: --atol, --rtol.
 """
 SIGNED_ZERO = Row(
@@ -57,74 +67,85 @@ SIGNED_ZERO = Row(
     frozenset({"onnxruntime", "onnx.reference"}),
     frozenset({"Add", "Mul", "Sum", "Mean", "Max", "Min", "PRelu"}),
 )
-"""Both elements are zero, of another sign: the loop over an operand written out in full is another one.
+"""Both elements are zero, but their signs differ. A kernel uses another loop if an operand is expanded to full size.
 
-Recognized by: the elements, and the operator that makes the first tensor that differs.
+Recognized by: the elements, and the operator that computes the first tensor that differs.
+
 Evidence: Add(x, [0.0]) and Add(x, [-0.0]) where x is -0.0, onnxruntime 1.31.1, optimizations off.
 """
 REUSED_INTERPRETER = Row("reused-interpreter", "excused")
-"""One of the models fails, or returns something else, only in an interpreter that has run other sizes before.
+"""A model fails or returns another result only in an interpreter that has run other sizes before.
 
-Recognized by: from fresh interpreters both models return the same.
-Evidence: SHAPE, STRIDED_SLICE, PACK, RESHAPE of x[?,4] at batch 0 after batch 3, ai-edge-litert 2.3.0: a file was
-different from itself, until an output without elements was read by its shape.
+Recognized by: both models return equal results in fresh interpreters.
+
+Evidence: SHAPE, STRIDED_SLICE, PACK, RESHAPE of x[?,4] at batch 0 after batch 3, ai-edge-litert 2.3.0. A file seemed to
+differ from itself, until graphfix read the shape of an output without elements.
 """
 SHARED_FAILURE = Row("shared-failure", "undecided")
-"""The second model fails where the first one does too, though it ran there before.
+"""The second model fails on inputs on which the first model also fails, although the first ran on them before.
 
-Recognized by: the first model fails from a fresh interpreter, or the second one from some and not from others.
-Evidence: MAX_POOL_2D of x[?,4,4,3] at batch 0 with XNNPACK: now and then it fails, ai-edge-litert 2.3.0.
+Recognized by: the first model fails in a fresh interpreter, or the second model fails in some fresh interpreters only.
+
+Evidence: MAX_POOL_2D of x[?,4,4,3] at batch 0 with XNNPACK fails sometimes, ai-edge-litert 2.3.0.
 """
 UNWRITTEN_VARIABLE = Row("unwritten-variable", "undecided", frozenset({"LiteRT", "XNNPACK"}))
-"""The first model reads a variable that nothing has written.
+"""The first model reads a variable before any operator has written it.
 
-XNNPACK returns what is in memory, the other kernels refuse.
-Recognized by: a READ_VARIABLE of the file that no ASSIGN_VARIABLE surely comes before, and the outputs that follow
-from it.
+XNNPACK returns the present content of the memory. The other kernel sets refuse the read.
+
+Recognized by: a READ_VARIABLE in the file that may run before any ASSIGN_VARIABLE of its variable, and the outputs that
+depend on it.
+
 Evidence: VAR_HANDLE, READ_VARIABLE, ADD: other values in each process, ai-edge-litert 2.3.0.
 """
 READS_PAST_THE_END = Row(
     "reads-past-the-end", "undecided", frozenset({"LiteRT", "XNNPACK"}), frozenset({"ATAN2", "STABLEHLO_SHIFT_LEFT"})
 )
-"""A kernel takes operands of any sizes and looks at no more than the first one's.
+"""A kernel accepts operands of different sizes, but checks only the size of the first operand.
 
-Recognized by: two runs of the first model differ, and such an operator with operands of unequal shapes is before the
-output.
+Recognized by: the outputs of both models differ, and depend on an ATAN2 or STABLEHLO_SHIFT_LEFT whose operands have
+unequal shapes.
+
 Evidence: ATAN2(x[2,3], z[3]), ai-edge-litert 2.3.0.
 """
 UNSTABLE = Row("unstable", "undecided")
-"""Two runs of the first model itself differ: it is random, or keeps a state.
+"""Two runs of the first model differ, because the model is random or stores a state.
 
-Recognized by: the first model is run twice, and from another interpreter before a difference is said.
+Recognized by: the first model runs twice, and again in another interpreter before a difference is reported.
+
 Evidence: RandomNormal, RANDOM_UNIFORM.
 """
 ONLY_NAN = Row("only-nan", "undecided")
-"""An output is NaN throughout, in both models and every run: nothing of it was compared.
+"""All elements of an output are NaN, in both models and in every run, so nothing was compared.
 
 Recognized by: the elements.
-Evidence: Log of a sum of negative numbers: any other computation that ends in NaN would be equal too.
+
+Evidence: Log of a sum of negative numbers. Any other computation that results in NaN would be equal, too.
 """
 
 ONE_KERNEL_SET = Row("one-kernel-set", "excused", frozenset({"LiteRT", "XNNPACK"}))
-"""One of LiteRT's kernel sets returns other values for the explicit form, the others the same.
+"""One kernel set of LiteRT returns other values for the explicit form. The other kernel sets return equal values.
 
 Recognized by: the proof is complete, and the other kernel sets are bit-equal on the same inputs.
-Evidence: none seen with ai-edge-litert 2.3.0 on models/ and the real models but for the rows above.
+
+Evidence: not observed with ai-edge-litert 2.3.0 on models/ and the real models, except for the rows above.
 """
 DROPPED_CAST = Row("dropped-cast", "excused", frozenset({"onnxruntime"}))
-"""A rounding to float16 between two operators that onnxruntime computes in float32 is dropped.
+"""onnxruntime drops a rounding to float16 between two operators that it computes in float32.
 
-Recognized by: the proof is complete, and both models, with every rounding kept, are bit-equal on the same inputs.
-Evidence: Add(x, Mul(a, c)) of float16, a[M] and x[N,M], onnxruntime 1.31.1: the product is rounded behind an
-Unsqueeze and an Expand, and right before the Add it is not.
+Recognized by: the proof is complete, and if every rounding is kept, both models are bit-equal on the same inputs.
+
+Evidence: Add(x, Mul(a, c)) of float16, a[M] and x[N,M], onnxruntime 1.31.1. The product is rounded if an Unsqueeze and
+an Expand follow it, but not if the Add follows it directly.
 """
 SIZE_0 = Row("size-0", "excused")
-"""A size of 0, which the proof assumes away: a reshape finds another shape there, or a kernel returns one.
+"""A run has a size of 0, which the proof excludes. A reshape or a kernel may then return another shape.
 
-Recognized by: the proof is complete and lists that assumption, every run that differs has a size of 0, and others are
-equal.
-Evidence: ReduceSum of [0,2,3,8] along -1 without keepdims returns [0,2,3,8], onnxruntime 1.31.1; a RESHAPE to [-1,4]
-passes over a 0, ai-edge-litert 2.3.0.
+Recognized by: the proof is complete and assumes that no size is 0. Every run that differs has a size of 0, and some
+other run is equal.
+
+Evidence: ReduceSum of [0,2,3,8] along -1 without keepdims returns [0,2,3,8], onnxruntime 1.31.1. A RESHAPE to [-1,4]
+ignores a 0, ai-edge-litert 2.3.0.
 """
 
 TABLE = (
@@ -144,18 +165,23 @@ TABLE = (
 
 
 def excused(found: Difference, runtime: Runtime, op: str | None) -> bool:
-    """Return whether excused rows cover the difference. `op` makes the first tensor that differs, None if unknown."""
+    """Return whether the table of exceptions excuses every class of the difference `found` in this runtime.
+
+    `op` is the operator that computes the first tensor that differs; None if unknown.
+    """
     return found.counts.keys() <= {row.name for row in _rows(runtime) if not row.operators or op in row.operators}
 
 
 def _rows(runtime: Runtime) -> Iterator[Row]:
+    """Return the excused rows that apply to a runtime."""
     return (row for row in TABLE if row.effect == "excused" and (not row.runtimes or runtime in row.runtimes))
 
 
 def one_kernel_set(runs: Sequence[Run]) -> dict[str, object] | None:
-    """Return the entry of ONE_KERNEL_SET if it explains all differences of these runs.
+    """Return the entry of ONE_KERNEL_SET if a single kernel set differs in these runs; else None.
 
-    A failure is never excused, nor another shape, nor a NaN or an infinity for a number.
+    The other kernel sets must be equal on the inputs of the runs that differ. Return None also if a run that differs
+    has failed, if a shape differs, or if NaN or infinity replaces a number.
     """
     differing = [run for run in runs if run.status == "different" and run.optimizations == "off"]
     sets = {run.kernels for run in differing}
@@ -171,7 +197,7 @@ def one_kernel_set(runs: Sequence[Run]) -> dict[str, object] | None:
 
 
 def size_0(runs: Sequence[Run]) -> dict[str, object] | None:
-    """Return the entry of SIZE_0 if only runs at a size of 0 differ or fail."""
+    """Return the entry of SIZE_0 if only runs with a size of 0 differ or fail, and another run is equal; else None."""
     off = [run for run in runs if run.optimizations == "off"]
     differing = [run for run in off if run.status == "different"]
     if not all(0 in run.bindings.values() for run in differing):
@@ -183,9 +209,9 @@ def size_0(runs: Sequence[Run]) -> dict[str, object] | None:
 
 
 def dropped_cast(verdict: Verdict, kept: Verdict) -> dict[str, object] | None:
-    """Return the entry of DROPPED_CAST if the runs that differ are equal with every rounding kept.
+    """Return the entry of DROPPED_CAST if the runs that differ are equal with every rounding kept; else None.
 
-    A failure is never excused.
+    `kept` is the verdict of the runs with every rounding kept. A failed run is never excused.
     """
     differing = [run for run in verdict.runs if run.status == "different" and run.optimizations == "off"]
     same = [_inputs(run) for run in kept.runs if run.status == "equal"]
@@ -196,4 +222,5 @@ def dropped_cast(verdict: Verdict, kept: Verdict) -> dict[str, object] | None:
 
 
 def _inputs(run: Run) -> tuple[object, ...]:
+    """Return a key for the inputs of a run: the signature and the sizes."""
     return run.signature, *sorted(run.bindings.items())

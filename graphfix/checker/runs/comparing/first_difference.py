@@ -24,17 +24,17 @@ _FIRST_CHUNK = 64
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A tensor that differs, and the node of the first model that makes it."""
+    """A tensor that differs, and the node of the first model that computes it (operator `op`, label `producer`)."""
 
     tensor: str
     op: str
     producer: str
     difference: Difference
     other_producer: str = ""
-    """The node of the second model that makes an inner tensor of this name by another operator; empty for none."""
+    """The second model's node that computes an inner tensor of this name by another operator; empty if none does."""
 
     def as_record(self) -> dict[str, object]:
-        """Return the form that a verdict shows."""
+        """Return the place as a dictionary for the verdict."""
         found = self.difference
         return {
             "tensor": self.tensor,
@@ -54,13 +54,14 @@ def first_place(
     feeds: Mapping[str, object],
     criterion: Criterion,
 ) -> Place | None:
-    """Run both models with their common tensors as outputs, some at a time, and compare in order.
+    """Return the first tensor that differs: run both models with their common tensors as outputs, a group at a time.
 
-    `models` has tensor -> (operator, how a report names the node) in the order of execution, `ends` the
-    outputs of the first model. `opened` loads each model with further outputs. A tensor that differs in
-    more than NaN payloads and signs of zero comes before one that does not. None where no common tensor of
-    the main graph differs (or none can be shown). Tensors in which two runs of the first model
-    differ are passed over.
+    `models` maps, for each model, a tensor to (operator, label of the node), in the order of execution. `ends` are the
+    outputs of the first model. `opened` loads each model with additional outputs.
+
+    Within a group, a tensor with differences of class `value` has priority over one with differences of other classes
+    only. Return None if no common tensor of the main graph differs, or if the runtime can't return these tensors.
+    Tensors that differ between two runs of the first model are skipped.
     """
     producers, others = models
     common = [name for name in producers if name in others]
@@ -86,11 +87,17 @@ def _differences(
     feeds: Mapping[str, object],
     criterion: Criterion,
 ) -> Iterator[tuple[str, Difference]]:
+    """Yield (tensor, difference) for the tensors of `chunk` that differ.
+
+    `expose` are those that are no model outputs.
+
+    Yield nothing if a runtime can't return these tensors.
+    """
     try:
         before, again = _values(opened[0], expose, feeds, 2)
         after = _values(opened[1], expose, feeds, 1)[0]
     except RefusedError:
-        return  # these tensors can't be shown by this runtime
+        return  # this runtime can't return these tensors
     for name in chunk:
         if difference(before[name], again[name], Criterion()) is None:
             found = difference(*_one_shape(before[name], after[name]), criterion)
@@ -101,12 +108,16 @@ def _differences(
 def _values(
     opened: ExposingOpener, expose: Sequence[str], feeds: Mapping[str, object], times: int
 ) -> list[dict[str, object]]:
+    """Load a model with additional outputs, run it `times` times, and return the outputs of each run by name."""
     session = opened(expose)
     return [dict(zip(session.outputs, session.run(feeds), strict=True)) for _ in range(times)]
 
 
 def _one_shape(a: object, b: object) -> tuple[object, object]:
-    """Return both tensors with the smaller one stretched, since [4] and [1,1,4] may be one operand."""
+    """Return both tensors with equal shapes, the smaller one stretched: [4] and [1,1,4] may be the same operand.
+
+    Return them unchanged if neither shape broadcasts to the other, or if one is no array.
+    """
     if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray) or a.shape == b.shape:
         return a, b
     try:
@@ -117,7 +128,10 @@ def _one_shape(a: object, b: object) -> tuple[object, object]:
 
 
 def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield pieces of a list, each twice as long as the last, so that a long model is not loaded thousands of times."""
+    """Yield consecutive groups of `names`, each twice as long as the last.
+
+    Growing groups bound the number of loads, because the model is loaded once for each group.
+    """
     start, size = 0, _FIRST_CHUNK
     while start < len(names):
         yield names[start : start + size]

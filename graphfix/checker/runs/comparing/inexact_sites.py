@@ -1,7 +1,8 @@
-"""Compare the value of each inexact rewrite with its original in the runs, at its own place.
+"""In the runs, compare the result of each inexact rewrite with the value that it replaces.
 
-The proof shows that the new operators compute the function of the old one. How far they round apart, runs show. Each
-such value is an output of both models then, on the inputs that the original took.
+An inexact rewrite replaces an operator by others that compute the same function but may round differently. The proof
+shows the function, and the runs measure the difference. For this, each replaced and new value becomes an output of its
+model, on the inputs that the original accepted.
 """
 
 from __future__ import annotations
@@ -33,22 +34,25 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The result for all inexact sites: whether each is within its bound, or why not."""
+    """The comparison of all inexact sites with their bound. Each field is a text for the verdict."""
 
     differs: str | None
-    """A site whose difference exceeds its bound."""
+    """The sites whose difference exceeds the bound; None if no site exceeds it."""
     open: str | None
-    """The sites that no run showed."""
+    """The sites that no run observed; None if all were observed."""
     text: str
-    """How far they are off at most."""
+    """The largest difference and its site; empty if no site was observed."""
 
 
 def observed(
     opened: tuple[ExposingOpener, ExposingOpener], sites: Sequence[InexactSite], feeds: Sequence[Mapping[str, object]]
 ) -> dict[InexactSite, float]:
-    """Return, by site, the largest difference divided by the largest magnitude, of sites that can be observed.
+    """Return, by site, the largest |a - b| over all runs, divided by the largest |a|.
 
-    The sites are observed together, or one by one if that fails.
+    Omit sites that can't be observed.
+
+    `opened` loads the two models with additional outputs, and `feeds` are the inputs of each run. All sites are
+    observed in one load of each model, or one by one if that fails.
     """
     found = _together(opened, sites, feeds)
     if found is None and len(sites) > 1:
@@ -60,6 +64,7 @@ def observed(
 def _together(
     opened: tuple[ExposingOpener, ExposingOpener], sites: Sequence[InexactSite], feeds: Sequence[Mapping[str, object]]
 ) -> dict[InexactSite, float] | None:
+    """Observe all sites in one load of each model; None if a model is refused or there are no inputs."""
     try:
         shown = [
             _values(open_with([site.before if first else site.after for site in sites]), len(sites), feeds)
@@ -74,14 +79,16 @@ def _together(
 
 
 def _values(session: Session, count: int, feeds: Sequence[Mapping[str, object]]) -> list[list[Array]]:
-    """Return the exposed values of each run: the last outputs. Raises RefusedError."""
+    """Return, for each run, the values of the sites, which are the last `count` outputs. Raise RefusedError."""
     return [[np.asarray(value) for value in session.run(each)[-count:]] for each in feeds]
 
 
 def apart(a: Array, b: Array) -> float:
-    """Return the largest |a - b| divided by the largest finite |a|; infinite if sizes or infinities differ.
+    """Return the largest |a - b| divided by the largest finite |a|.
 
-    Elements are compared in order, since the new operators may have other axes.
+    Return infinity if the arrays differ in the number of elements or in their type, or if a NaN or an infinity is in
+    one of them only. Elements are compared in order and shapes are ignored, because the new operators may have other
+    axes.
     """
     if a.size != b.size or a.dtype != b.dtype:
         return math.inf
@@ -95,7 +102,7 @@ def apart(a: Array, b: Array) -> float:
 
 
 def held_sites(sites: Sequence[InexactSite], runs: Sequence[Found]) -> Held:
-    """Return the result for all sites, by the largest difference of each over all runs."""
+    """Compare each site's largest difference over all runs with the bound `ROUNDED`; return texts for the verdict."""
     worst = {site: max(run[site] for run in runs if site in run) for site in sites if any(site in run for run in runs)}
     beyond = [f"{site.operator} ({gap:.2g})" for site, gap in worst.items() if not gap <= ROUNDED]
     unseen = [site.operator for site in sites if site not in worst]
@@ -111,9 +118,11 @@ def held_sites(sites: Sequence[InexactSite], runs: Sequence[Found]) -> Held:
 def bounded(
     equal: Verdict, sites: Sequence[InexactSite], runs: Sequence[Found], undecided: str | None = None
 ) -> Verdict:
-    """Return the verdict with inexact sites compared with their bound. Runs must have observed each site.
+    """Return the verdict `equal` after a check of the inexact sites: "different" if a site exceeds the bound `ROUNDED`.
 
-    Sites inside bodies are exempt, since they show in the outputs only.
+    The verdict is "undecided" if some site was not observed in any run, or for the reason `undecided`, if there is one.
+    Sites inside bodies are exempt, because only the model's outputs show their differences. `runs` contains the
+    differences that each group of runs has found.
     """
     shown = [site for site in sites if not site.inside]
     found = held_sites(shown, runs)
@@ -130,5 +139,6 @@ def bounded(
 
 
 def _some(names: Sequence[str]) -> str:
+    """Return at most `MOST_NAMED` of the names as a text, with the number of further names."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return f"{', '.join(names[:MOST_NAMED])}{more}"

@@ -1,6 +1,7 @@
-"""Find outputs of a TFLite model that depend on variables which are read before they are written.
+"""Find outputs of a TFLite model that depend on a variable that is read before any operator writes it.
 
-Every run begins with new variables. XNNPACK's READ_VARIABLE returns what is in memory then, the other kernels refuse.
+Variables have no content at the start of each run. XNNPACK's READ_VARIABLE then returns the present content of the
+memory, and the other kernel sets refuse the read.
 """
 
 from __future__ import annotations
@@ -25,19 +26,22 @@ if TYPE_CHECKING:
     from graphfix.checker.files.tflite.records import Operator
     from graphfix.runtimes.session import ModelDetails
 
-# The schema: the model's operator codes, an operator code's number, and READ_VARIABLE's.
+# Numbers of the TFLite schema: the model's field of operator codes, the code's field of its number, and READ_VARIABLE.
 _CODES, _NUMBER, _READ_VARIABLE = 1, 3, 143
 
 
 class _Read(NamedTuple):
-    """A read of an unwritten variable: which variable, and which operator reads it."""
+    """A read of an unwritten variable: the name of the variable and the operator that reads it."""
 
     variable: str
     site: str
 
 
 def reads_variables(path: Path) -> bool:
-    """Return whether READ_VARIABLE is among a file's operators. Only that list is read."""
+    """Return whether a file uses READ_VARIABLE.
+
+    Only the list of operator codes is read. A malformed file returns False.
+    """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         try:
             return any(code.number(_NUMBER) == _READ_VARIABLE for code in Tables(data).root().each(_CODES))
@@ -46,11 +50,12 @@ def reads_variables(path: Path) -> bool:
 
 
 def unwritten_outputs(path: Path, loaded: ModelDetails, signature: str | None = None) -> dict[str, Undetermined]:
-    """Return the outputs of a signature, or of subgraph 0, that follow from an unwritten variable.
+    """Return the outputs that depend on an unwritten variable, of a signature or of subgraph 0, each with the reason.
 
-    A variable is written by an ASSIGN_VARIABLE that is surely executed before: in the subgraph that is run, in what
-    its operators run (the initialization of a CALL_ONCE), in both branches of an IF. What another signature writes
-    is not there. Raises GraphfixError.
+    A variable counts as written only after an ASSIGN_VARIABLE that certainly runs before the read. The ASSIGN_VARIABLE
+    may be in the subgraph itself, or in a subgraph that its operators run, as the initialization of a CALL_ONCE. If it
+    is in a branch of an IF, both branches must contain one. Writes of another signature do not count. Raise
+    GraphfixError for an unreadable file.
     """
     if not reads_variables(path):
         return {}
@@ -68,36 +73,37 @@ def _undetermined(found: _Read) -> Undetermined:
 
 @dataclass(slots=True)
 class _State:
-    """The state of the variables at one moment of an execution."""
+    """The variables at one moment of an execution."""
 
     written: set[str] = field(default_factory=set)
-    """Those that surely have a value."""
+    """The variables that certainly have a value."""
     tainted: dict[str, _Read] = field(default_factory=dict)
-    """Those whose value follows from an unwritten one."""
+    """The variables whose value depends on an unwritten variable, each with the read that caused it."""
 
     def copy(self) -> _State:
         return _State(set(self.written), dict(self.tainted))
 
     def join(self, first: _State, second: _State) -> None:
-        """Return the state after two branches join."""
+        """Set this state to the state after two branches: written in both, tainted in either."""
         self.written = first.written & second.written
         self.tainted = {**first.tainted, **second.tainted}
 
 
 @dataclass(frozen=True, slots=True)
 class _Execution:
-    """Follows the operators of a model in the order of execution, bodies where they are run."""
+    """Follows the operators of a model in the order of execution, including the bodies that operators run."""
 
     graphs: Sequence[Subgraph]
     running: frozenset[int] = frozenset()
 
     def run(self, at: int, handles: Mapping[int, str], state: _State, given: Mapping[int, _Read]) -> dict[int, _Read]:
-        """Return the tensors of a subgraph that follow from an unwritten variable.
+        """Return the tensors of subgraph `at` that depend on an unwritten variable, each with the read that caused it.
 
-        `handles` are the inputs that stand for a variable, `given` those that already follow from an unwritten one.
+        `handles` maps those inputs of the subgraph that are handles of variables to the variable. `given` maps the
+        inputs that already depend on an unwritten variable to its read. `state` is updated.
         """
         if at in self.running or not 0 <= at < len(self.graphs):
-            return {}  # LiteRT refuses recursion, and a body that is not there
+            return {}  # LiteRT refuses recursion and missing subgraphs
         handles, reads = dict(handles), dict(given)
         inner = replace(self, running=self.running | {at})
         for index, op in enumerate(self.graphs[at].operators):
@@ -119,7 +125,7 @@ class _Execution:
     def bodies(
         self, op: Operator, handles: Mapping[int, str], state: _State, reads: Mapping[int, _Read]
     ) -> _Read | None:
-        """Run the bodies of an operator; return a read on which its results may depend."""
+        """Run the bodies of an operator; return an unwritten read on which its results may depend, or None."""
         at = [body for _, body in op.bodies]
         if op.name == "IF":
             ways = state.copy(), state.copy()
@@ -127,7 +133,7 @@ class _Execution:
             state.join(*ways)
             return next(filter(None, found), None)
         if op.name == "WHILE":
-            # the options' names are sorted: the body stands before the condition, which is run at least once
+            # the options are sorted by name, so the body is listed before the condition, which runs at least once
             first = self._body(at[-1], op.inputs, handles, state, reads)
             once = state.copy()
             turns = [self._body(body, op.inputs, handles, once, reads) for body in (*at, *at)]
@@ -143,6 +149,7 @@ class _Execution:
         state: _State,
         reads: Mapping[int, _Read],
     ) -> _Read | None:
+        """Run subgraph `at` with these operands; return an unwritten read on which its outputs may depend, or None."""
         graph = self.graphs[at] if 0 <= at < len(self.graphs) else Subgraph((), (), (), (), "", frozenset())
         pairs = list(zip(graph.inputs, operands, strict=False))
         own_handles = {mine: handles[theirs] for mine, theirs in pairs if theirs in handles}
@@ -152,6 +159,7 @@ class _Execution:
 
 
 def _assign(variable: str | None, found: _Read | None, state: _State) -> None:
+    """Record that a variable is written; `found` is the unwritten read on which the new value depends, or None."""
     if variable is None:
         return
     state.written.add(variable)
@@ -161,13 +169,17 @@ def _assign(variable: str | None, found: _Read | None, state: _State) -> None:
 
 
 def _value_read(variable: str | None, site: str, state: _State) -> _Read | None:
-    """Return the unwritten read on which a value depends; None for none, or if a caller made the variable (None)."""
+    """Return the unwritten read on which a read value depends, or None.
+
+    `variable` is None if the handle is unknown because a caller created the variable. The result is then None.
+    """
     if variable is None:
         return None
     return state.tainted.get(variable) if variable in state.written else _Read(variable, site)
 
 
 def _name(op: Operator) -> str:
+    """Return the name of a variable: its container, if it has one, and its shared name."""
     container, name = (_text(op.options.get(key)) for key in ("container", "sharedName"))
     return f"{container}/{name}" if container else name
 

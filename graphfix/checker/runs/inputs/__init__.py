@@ -1,1 +1,1 @@
-"""The inputs of the runs: interfaces, values from files, seeded values within the limits of what they index."""
+"""The inputs of the runs: interfaces of models, values from files, and seeded values within the limits of operators."""

@@ -1,4 +1,4 @@
-"""Inputs from files: an .npz, or an ONNX test_data_set folder with the outputs it expects."""
+"""Read inputs from files: an .npz, or an ONNX test_data_set folder with inputs and expected outputs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Message = TypeVar("_Message", bound="Message")
 
 
 def load(path: Path, interface: Interface) -> Case:
-    """Return the inputs of one run. Raises GraphfixError if they do not fit the model."""
+    """Return the inputs of one run from the file or folder `path`. Raise GraphfixError if they do not fit the model."""
     if path.is_dir():
         feeds, expected = _folder(path, interface)
     else:
@@ -39,7 +39,10 @@ def load(path: Path, interface: Interface) -> Case:
 
 
 def _named(path: Path, given: Mapping[str, object], interface: Interface) -> dict[str, object]:
-    """Return the values by the inputs' own names, with the values of constant inputs. Raises GraphfixError."""
+    """Return the values by the names of the model's inputs, with the values of constant inputs added.
+
+    Raise GraphfixError for an unknown name, a missing input, or a constant input with another value.
+    """
     aliases = {spec.alias: spec.name for spec in interface.declared if spec.alias}
     feeds = {aliases.get(name, name): value for name, value in given.items()}
     names, declared_names = [spec.name for spec in interface.inputs], {spec.name for spec in interface.declared}
@@ -56,7 +59,10 @@ def _named(path: Path, given: Mapping[str, object], interface: Interface) -> dic
 
 
 def _fit(path: Path, spec: TensorSpec, value: np.ndarray, sizes: dict[str, int]) -> None:
-    """Check a value against the declared input, and enter the sizes of free dims into `sizes`."""
+    """Check a value against the declared input, and store the sizes of its free dims in `sizes`.
+
+    Raise GraphfixError.
+    """
     wanted = value.dtype if spec.dtype is None else spec.dtype
     if value.dtype != wanted and not (wanted.kind == "O" and value.dtype.kind in "US"):
         raise GraphfixError(f"{path}: '{spec.name}' is {value.dtype.name}, the model takes {wanted.name}; convert it")
@@ -76,6 +82,7 @@ def _fit(path: Path, spec: TensorSpec, value: np.ndarray, sizes: dict[str, int])
 
 
 def _archive(path: Path) -> dict[str, object]:
+    """Return the arrays of an .npz file by name. Raise GraphfixError if the file can't be read."""
     try:
         refuse_pipe(path, "an .npz file")
         archive = np.load(path, allow_pickle=False)
@@ -89,24 +96,32 @@ def _archive(path: Path) -> dict[str, object]:
         ) from None
     except zipfile.BadZipFile as error:
         raise GraphfixError(f"{path}: no .npz of arrays: {error}; save the inputs with numpy.savez") from None
-    except (ValueError, EOFError):  # numpy proposes to load what it calls pickled: whatever it can't read
+    except (ValueError, EOFError):  # numpy suggests allow_pickle for any content that it can't read
         raise GraphfixError(f"{path}: no .npz of arrays, or cut short; save the inputs with numpy.savez") from None
 
 
 def _folder(path: Path, interface: Interface) -> tuple[dict[str, object], dict[str, object]]:
-    """Return the tensors in input_0.pb, input_1.pb ..., in the order of the model's inputs, and in output_0.pb ..."""
+    """Return the inputs in input_0.pb, input_1.pb ... and the expected outputs in output_0.pb ..., by name.
+
+    The files are in the order of the model's inputs (including those with a default) and outputs.
+    """
     if not (path / "input_0.pb").is_file() and interface.inputs:
         raise GraphfixError(f"{path}: no input_0.pb in it; name a test_data_set folder")
     return _values(path, "input", interface.declared), _values(path, "output", interface.outputs)
 
 
 def _values(path: Path, what: str, specs: Sequence[TensorSpec]) -> dict[str, object]:
+    """Return the values in the files `{what}_0.pb`, `{what}_1.pb` ..., by the names of `specs`.
+
+    Missing files are skipped.
+    """
     files = [(spec, path / f"{what}_{i}.pb") for i, spec in enumerate(specs)]
     return {spec.name: _value(file, spec) for spec, file in files if file.is_file()}
 
 
 def _value(file: Path, spec: TensorSpec) -> object:
-    import onnx  # a verification on seeded inputs of TFLite does without
+    """Return the value in a file with an ONNX tensor, sequence or optional. Raise GraphfixError."""
+    import onnx  # imported here because a verification of TFLite models on seeded inputs does not need onnx
     from google.protobuf.message import DecodeError
     from onnx import numpy_helper
 
@@ -124,9 +139,9 @@ def _value(file: Path, spec: TensorSpec) -> object:
 
 
 def _inside(file: Path, message: _Message) -> _Message:
-    """Return the message. Raises GraphfixError if its values lie in a data file.
+    """Return the message. Raise GraphfixError if its values are in a separate data file.
 
-    onnx would look for such a file in the working folder.
+    onnx would look for the data file in the working folder.
     """
     from graphfix.checker.files.onnx import external_data
 
@@ -136,7 +151,10 @@ def _inside(file: Path, message: _Message) -> _Message:
 
 
 def expectation(outputs: Mapping[str, object], expected: Mapping[str, object]) -> str | None:
-    """Return a text about the first output that is not as expected, by the tolerance of onnx's test runner."""
+    """Return a text about the first output that differs from the expected one; None if all are close enough.
+
+    The tolerance is that of onnx's test runner: rtol 0.001, atol 1e-07.
+    """
     for name, value in expected.items():
         if not _near(outputs[name], value):
             return f"the output '{name}' is not what the data set expects (rtol 0.001, atol 1e-07)"
@@ -144,6 +162,7 @@ def expectation(outputs: Mapping[str, object], expected: Mapping[str, object]) -
 
 
 def _near(got: object, wanted: object) -> bool:
+    """Return whether two values are equal within the tolerance of onnx's test runner. Shapes must be equal."""
     if isinstance(wanted, list):
         if not isinstance(got, list | tuple) or len(got) != len(wanted):
             return False

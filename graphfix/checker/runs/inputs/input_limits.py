@@ -1,4 +1,4 @@
-"""Limits of the values of inputs, and how operators map an interval of results to one of operands."""
+"""Limits of input values: how operators map an interval of their result to an interval of their operand."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from graphfix.results.records import dataclass, field
 
 Key = TypeVar("Key", bound=Hashable)
 Interval = tuple[float, float]
-"""The lowest and the highest value, both included. If both are of type int, whole numbers are drawn."""
+"""The lowest and the highest value, both included. If both are of type int, only integers are drawn."""
 _HALF, _QUARTER = 0.5, 0.25
 MOST_STEPS = 64
-"""The most operators through which values are followed back to inputs."""
+"""The largest number of operators through which a value is traced back to an input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +24,18 @@ class Limits:
     """The limits of the values of a model's inputs."""
 
     intervals: Mapping[str, Interval] = field(default_factory=dict)
-    """Input name -> (lowest, highest), both allowed."""
+    """Input name -> (lowest, highest), both included."""
     compared: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """Input name -> the constants that the model compares it with."""
+    """Input name -> the constants with which the model compares the input."""
     given: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Input name -> its elements, for an input with few valid values."""
+    """Input name -> all elements of the input, for an input with few valid values."""
 
 
 def meet(old: Interval | None, new: Interval) -> Interval:
-    """Return the known interval, narrowed to one more; if they do not overlap, the higher low end is kept."""
+    """Return the intersection of two intervals; `new` if there is no old one.
+
+    If the intervals do not overlap, the result is the single number that is the higher of the two low ends.
+    """
     low, high = new if old is None else (max(old[0], new[0]), min(old[1], new[1]))
     return (low, max(low, high))
 
@@ -40,8 +43,8 @@ def meet(old: Interval | None, new: Interval) -> Interval:
 def of_branches(reached: Iterable[tuple[Key, Interval]]) -> Iterator[tuple[Key, Interval]]:
     """Yield one interval for each input that reaches a choice between values, such as `Where(i < 0, i + 16, i)`.
 
-    Each element comes from one of the values, so an input need not satisfy both. If their intervals have no number in
-    common ([-16, -1] and [0, 15]), the higher interval is kept; else what they have in common.
+    Each element of the result is from one of the values, so an input need not satisfy the intervals of both. If the
+    intervals are disjoint ([-16, -1] and [0, 15]), the higher interval is used, else their intersection.
     """
     found: dict[Key, Interval] = {}
     for name, interval in reached:
@@ -52,20 +55,23 @@ def of_branches(reached: Iterable[tuple[Key, Interval]]) -> Iterator[tuple[Key, 
 
 
 def below(size: int | None) -> Interval:
-    """Return the interval of an index into an axis of this size. For an unknown size only 0 is valid."""
+    """Return the interval of valid indices for an axis of this size: (0, size - 1).
+
+    It is (0, 0) if the size is None or 0.
+    """
     return 0, max(0, (size or 1) - 1)
 
 
 def shortest(dims: Sequence[int | None]) -> int | None:
-    """Return the smallest size; None if one is unknown, or if there are none."""
+    """Return the smallest size; None if a size is unknown or there are no sizes."""
     known_dims = [dim for dim in dims if dim is not None]
     return min(known_dims) if known_dims and len(known_dims) == len(dims) else None
 
 
 def solved(op: str, interval: Interval, constant: Array, *, reverse: bool) -> Interval | None:
-    """Solve low <= x op known <= high for x (`reverse`: known op x); None where no such interval is known.
+    """Solve low <= x op constant <= high for x (`reverse`: constant op x). None if no interval is found.
 
-    If `known_dims` has several numbers, x satisfies the inequality for each of them.
+    `op` is Add, Sub, Mul or Div. If `constant` has several elements, x satisfies the inequality for each of them.
     """
     if not constant.size or not np.isfinite(constant).all():
         return None
@@ -84,9 +90,9 @@ def solved(op: str, interval: Interval, constant: Array, *, reverse: bool) -> In
 
 
 def before_rounding(op: str, interval: Interval) -> Interval:
-    """Return the interval of floats whose Cast to a whole number, Floor, Ceil or Round lies in `interval`.
+    """Return the interval of floats whose Cast to an integer, Floor, Ceil or Round is in `interval`.
 
-    Floats near the next whole number beyond an end are left out, because float32 may round them to that number.
+    Floats close to the next integer beyond an end are excluded, because float32 may round them to that integer.
     """
     low, high = math.ceil(interval[0]), math.floor(interval[1])
     if op == "Ceil":
@@ -97,20 +103,20 @@ def before_rounding(op: str, interval: Interval) -> Interval:
 
 
 ROUNDING = frozenset({"Cast", "CastLike", "Floor", "Ceil", "Round"})
-"""Operators that convert floats to whole numbers."""
+"""Operators that convert floats to integers."""
 
 
 def solved_unary(op: str, interval: Interval) -> Interval | None:
-    """Return the interval of x for which Neg(x), Abs(x) or Relu(x) lies in `interval`; None for other operators."""
+    """Return the interval of x for which Neg(x), Abs(x) or Relu(x) is in `interval`; None for other operators."""
     low, high = interval
     positive = max(low, 0), max(high, 0)
     return {"Neg": (-high, -low), "Abs": positive, "Relu": positive}.get(op)
 
 
 def solved_mod(interval: Interval, constant: Array) -> Interval | None:
-    """Return an interval of x for which Mod(x, known) lies in `interval`; None for divisors below 1.
+    """Return an interval of x for which Mod(x, constant) is in `interval`; None if a divisor is below 1 or not finite.
 
-    A number below the divisor is its own remainder, so the interval ends below the divisor.
+    A number below the divisor is its own remainder, so the interval ends below the smallest divisor.
     """
     low, high = interval
     if not constant.size or not np.isfinite(constant).all() or np.min(constant) < 1:

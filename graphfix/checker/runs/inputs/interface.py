@@ -28,53 +28,57 @@ _UNQUANTIZED_KINDS = "fcb"
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """An input or an output: its type, and its dims as sizes and labels (None: the rank is not known).
+    """An input or output of a model: its type, and its dims as sizes and labels (None if the rank is unknown).
 
-    A label is the declared symbol, or `name[axis]` where the model declares none.
+    A label is the declared symbol of a free dim, or `name[axis]` if the model declares no symbol.
     """
 
     name: str
     kind: Kind
     dtype: np.dtype[Any] | None
-    """The type of the elements (of a map: of its values). `object` for strings, None if unknown."""
+    """The type of the elements, or of the values of a map. `object` for strings, None if unknown."""
     dims: tuple[Dim, ...] | None
     quantization: tuple[object, ...] = ()
-    """Scales, zero points and their axis, of a quantized tensor."""
+    """(scales, zero points, axis) of a quantized tensor; empty for other tensors."""
     alias: str = ""
-    """Other names by which a caller may name it."""
+    """A second name that the user may use, such as the name in a SignatureDef; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """The inputs, with and without defaults, and the outputs of a model."""
+    """The inputs and outputs of a model. `inputs` have no default, and `defaults` have one."""
 
     inputs: tuple[TensorSpec, ...]
     defaults: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     declared: tuple[TensorSpec, ...]
-    """Inputs with and without a default, in the file's order."""
+    """Inputs with and without a default, in the order of the file."""
     constant: tuple[tuple[TensorSpec, Array], ...] = ()
-    """Further inputs, which are fed this value in every run."""
+    """Further inputs, each with the constant value that it gets in every run."""
 
     @property
     def constant_feeds(self) -> dict[str, Array]:
-        """The inputs that are fed one value, by name."""
+        """The values of the constant inputs, by name."""
         return {spec.name: array for spec, array in self.constant}
 
     @property
     def input_specs(self) -> tuple[TensorSpec, ...]:
-        """All inputs that a caller of this verification may name."""
+        """All inputs without a default, and the inputs that are set to constants."""
         return (*self.inputs, *(spec for spec, _ in self.constant))
 
     @property
     def fractional(self) -> frozenset[str]:
-        """Return the names of the inputs whose elements are floats."""
+        """The names of the inputs whose elements are floats."""
         return frozenset(spec.name for spec in self.inputs if spec.dtype is not None and "float" in spec.dtype.name)
 
     def setting(
         self, values: Mapping[str, InputValue], bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
     ) -> Interface:
-        """Return the interface with inputs set to constants. Raises GraphfixError for a wrong name or value."""
+        """Return the interface with some inputs set to constant `values`, by name or alias.
+
+        `bindings` (label -> size) and `shapes` (input -> sizes) determine the shapes of the values. Raise GraphfixError
+        for a wrong name or value.
+        """
         specs = {spec.name: spec for spec in self.declared}
         aliases = {spec.alias: spec.name for spec in self.declared if spec.alias}
         by_own_name = {aliases.get(name, name) if name not in specs else name: value for name, value in values.items()}
@@ -90,14 +94,14 @@ class Interface:
         return replace(self.without(by_own_name), constant=tuple(found))
 
     def known_as(self, aliases: Mapping[str, str]) -> Interface:
-        """Return the interface with further names of its inputs."""
+        """Return the interface with these aliases (input name -> alias) for its inputs."""
         inputs = tuple(replace(spec, alias=aliases.get(spec.name, spec.alias)) for spec in self.inputs)
         return replace(self, inputs=inputs, declared=inputs)
 
     def by_own_names(
         self, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
     ) -> tuple[dict[str, int], dict[str, Sequence[int]]]:
-        """Return requested sizes with the inputs' further names replaced by their own."""
+        """Return requested bindings and shapes with each alias of an input replaced by the input's name."""
         own = {spec.alias: spec.name for spec in self.declared if spec.alias}
         parts = {label: label.rpartition("[") for label in bindings}
         return (
@@ -106,17 +110,17 @@ class Interface:
         )
 
     def without(self, names: Collection[str]) -> Interface:
-        """Return the interface without these inputs."""
+        """Return the interface without the inputs of these names, with or without a default."""
         inputs = tuple(spec for spec in self.inputs if spec.name not in names)
         return replace(self, inputs=inputs, defaults=tuple(spec for spec in self.defaults if spec.name not in names))
 
     @property
     def unranked(self) -> bool:
-        """Whether the rank of an input is unknown."""
+        """Whether the rank of some input is unknown."""
         return any(spec.dims is None for spec in self.inputs)
 
     def with_ranks_of(self, other: Interface, shapes: Mapping[str, Sequence[int]]) -> Interface:
-        """Return the interface with dims for inputs of unknown rank: from given shapes, or from the other model."""
+        """Return the interface with dims for inputs of unknown rank: from `shapes`, else from the other model."""
         theirs = {spec.name: spec.dims for spec in other.inputs}
         given = {name: tuple(shape) for name, shape in shapes.items()}
         specs = (
@@ -132,7 +136,11 @@ class Interface:
 
 
 def disagreement(before: Interface, after: Interface) -> str | None:
-    """Return why models with these interfaces can't be equal, or None."""
+    """Return why models with these interfaces can't be equal, or None if they can.
+
+    Names, order, types, quantization and constant sizes of inputs are compared, and all of these but the sizes for
+    outputs.
+    """
     return (
         _names_differ("inputs", before.inputs, after.inputs)
         or _names_differ("outputs", before.outputs, after.outputs)
@@ -143,7 +151,7 @@ def disagreement(before: Interface, after: Interface) -> str | None:
 
 
 def assumed_defaults(before: Interface, after: Interface) -> tuple[str, ...]:
-    """Return the assumptions about defaults that only one of the models lets a caller override."""
+    """Return the assumptions that no caller overrides a default that is an input of only one of the models."""
     a, b = ({spec.name for spec in interface.defaults} for interface in (before, after))
     return tuple(
         f"the default of '{name}' is not overridden: it is an input of one model only" for name in sorted(a ^ b)
@@ -151,6 +159,7 @@ def assumed_defaults(before: Interface, after: Interface) -> tuple[str, ...]:
 
 
 def _names_differ(what: str, before: Sequence[TensorSpec], after: Sequence[TensorSpec]) -> str | None:
+    """Return how the names or the order of inputs (or outputs) differ; None if they are equal."""
     a, b = [p.name for p in before], [p.name for p in after]
     if a == b:
         return None
@@ -162,6 +171,7 @@ def _names_differ(what: str, before: Sequence[TensorSpec], after: Sequence[Tenso
 
 
 def _types_differ(what: str, before: Iterable[TensorSpec], after: Iterable[TensorSpec]) -> str | None:
+    """Return how the type or quantization of an input (or output) differs, or None. An unknown type equals any type."""
     for a, b in zip(before, after, strict=True):
         if (a.kind, a.dtype) != (b.kind, b.dtype) and "unknown" not in (a.kind, b.kind):
             return f"the {what} '{a.name}' is {_type_name(a)} in the first, {_type_name(b)} in the second"
@@ -171,6 +181,7 @@ def _types_differ(what: str, before: Iterable[TensorSpec], after: Iterable[Tenso
 
 
 def _shapes_differ(before: Iterable[TensorSpec], after: Iterable[TensorSpec]) -> str | None:
+    """Return a text about the first input that differs in its rank or in a constant size; None if all inputs agree."""
     for a, b in zip(before, after, strict=True):
         if a.dims is None or b.dims is None:
             continue
@@ -190,7 +201,7 @@ def _listed(items: Iterable[object]) -> str:
 
 
 def onnx_interface(model: onnx.ModelProto) -> Interface:
-    """Return the declared inputs and outputs of an ONNX model."""
+    """Return the declared inputs and outputs of an ONNX model. An input with an initializer has a default."""
     graph = model.graph
     given = {t.name for t in graph.initializer} | {s.values.name for s in graph.sparse_initializer}
     declared = tuple(_onnx_spec(v) for v in graph.input)
@@ -213,6 +224,10 @@ def _onnx_spec(value: onnx.ValueInfoProto) -> TensorSpec:
 
 
 def _onnx_kind(proto: onnx.TypeProto) -> tuple[Kind, onnx.TypeProto.Tensor | None]:
+    """Return the kind of an ONNX type, and the type of its tensor or of its element tensors.
+
+    The second part is None for a map or an unknown type.
+    """
     which = proto.WhichOneof("value")
     if which == "tensor_type":
         return "tensor", proto.tensor_type
@@ -226,9 +241,10 @@ def _onnx_kind(proto: onnx.TypeProto) -> tuple[Kind, onnx.TypeProto.Tensor | Non
 
 
 def onnx_dims(value: onnx.ValueInfoProto, free: str = "") -> tuple[Dim | None, ...] | None:
-    """Return the declared dims of a value: None where its rank is not declared.
+    """Return the declared dims of a value: numbers and symbols. None if its rank is not declared.
 
-    A dim that is declared as neither number nor symbol is None, or has the label of the input `free`.
+    A dim that is declared as neither a number nor a symbol is None, or the label `free[axis]` if an input name `free`
+    is passed.
     """
     tensor = _onnx_kind(value.type)[1]
     if tensor is None or not tensor.HasField("shape"):
@@ -239,20 +255,22 @@ def onnx_dims(value: onnx.ValueInfoProto, free: str = "") -> tuple[Dim | None, .
 
 
 def _onnx_dim(dim: onnx.TensorShapeProto.Dimension, label: str) -> Dim:
-    # exporters write -1 and "?" where they mean unknown
+    # exporters write -1 or "?" for an unknown dim
+    """Return the size or the symbol of a declared dim, or `label` if it has neither."""
     if dim.HasField("dim_value") and dim.dim_value >= 0:
         return int(dim.dim_value)
     return label if dim.dim_param in _UNNAMED else str(dim.dim_param)
 
 
 def _onnx_dtype(element: int) -> np.dtype[Any] | None:
-    from graphfix.checker.files.onnx.tensors import numpy_dtype  # a verification of TFLite imports no protobuf
+    # imported here because a verification of TFLite models needs no protobuf
+    from graphfix.checker.files.onnx.tensors import numpy_dtype
 
     return numpy_dtype(element) if element else None
 
 
 def litert_interface(reported: runtime.ModelDetails) -> Interface:
-    """Return the interface that LiteRT reports of a model. The label of a free dim is `name[axis]`."""
+    """Return the interface of a model as LiteRT reports it. The label of a free dim is `name[axis]`."""
     inputs = tuple(map(_litert_spec, reported.inputs))
     return Interface(inputs, (), tuple(map(_litert_spec, reported.outputs)), inputs)
 
@@ -263,7 +281,7 @@ def _litert_spec(spec: runtime.TensorDetails) -> TensorSpec:
         for axis, (size, free) in enumerate(zip(spec.shape, spec.shape_signature or spec.shape, strict=True))
     )
     dtype: np.dtype[Any] = np.dtype(object) if spec.dtype == "bytes" else np.dtype(spec.dtype)
-    # some converters leave parameters behind on tensors of floats, where they mean nothing
+    # some converters write quantization for float tensors, where it has no meaning
     quantized = spec.scales and dtype.kind not in _UNQUANTIZED_KINDS
     parameters = (spec.scales, spec.zero_points, spec.quantized_axis) if quantized else ()
     return TensorSpec(spec.name, "tensor", dtype, dims, parameters, spec.alias)

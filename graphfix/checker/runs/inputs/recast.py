@@ -1,4 +1,4 @@
-"""Run a model that lacks some of the inputs that are fed, or has integer inputs of another type: int32 or int64."""
+"""Run a model on inputs of another interface: drop inputs that it lacks, and convert integers to int32 or int64."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ WIDE, NARROW = np.dtype(np.int64), np.dtype(np.int32)
 
 
 def _recast(session: Session, dtypes: Mapping[str, np.dtype[Any]]) -> Session:
-    """Return a session that converts the values of some inputs; a run is refused if a value does not fit its type."""
+    """Return a session that converts inputs to the types `dtypes`.
+
+    It refuses a run if a value does not fit its type.
+    """
 
     def cast(name: str, value: object) -> object:
         if name not in dtypes:
@@ -49,20 +52,20 @@ def narrowed(before: Interface, after: Interface) -> frozenset[str]:
 
 
 def widened(interface: Interface, names: Collection[str]) -> Interface:
-    """Return the interface with these inputs as int64."""
+    """Return the interface with the inputs `names` changed to int64."""
     specs = tuple(replace(spec, dtype=WIDE) if spec.name in names else spec for spec in interface.inputs)
     return replace(interface, inputs=specs)
 
 
 def fed_with_int64(opener: Callable[..., Session], names: Collection[str]) -> Callable[..., Session]:
-    """Return an opener of the model that accepts int64 for these inputs of int32."""
+    """Return an opener of a model whose inputs `names` are int32. Its sessions accept int64 for them."""
     if not names:
         return opener
     return lambda *given, **options: _recast(opener(*given, **options), dict.fromkeys(names, NARROW))
 
 
 def without_inputs(opener: Callable[..., Session], names: Collection[str]) -> Callable[..., Session]:
-    """Return an opener of a model that lacks these inputs: its sessions drop their values."""
+    """Return an opener of a model that lacks the inputs `names`. Its sessions drop the values of these inputs."""
     if not names:
         return opener
 
@@ -76,7 +79,10 @@ def without_inputs(opener: Callable[..., Session], names: Collection[str]) -> Ca
 
 
 def fed_as(session: Session, taken: Interface, fed: Interface) -> Session:
-    """Return a session of the model (interface: `taken`) that accepts inputs with the types of the interface `fed`."""
+    """Return a session that accepts inputs with the types of the interface `fed` and converts them to those of `taken`.
+
+    `taken` is the interface of the model that `session` runs.
+    """
     given = {spec.name: spec.dtype for spec in fed.inputs}
     other = {
         spec.name: spec.dtype for spec in taken.inputs if spec.dtype is not None and spec.dtype != given[spec.name]
@@ -85,7 +91,7 @@ def fed_as(session: Session, taken: Interface, fed: Interface) -> Session:
 
 
 def within_int32(limits: Limits, names: Collection[str]) -> Limits:
-    """Return the limits with the values of these inputs restricted to int32."""
+    """Return the limits with the values of the inputs `names` restricted to the range of int32."""
     bounds = int(np.iinfo(NARROW).min), int(np.iinfo(NARROW).max)
     intervals = {name: meet(bounds, given) if name in names else given for name, given in limits.intervals.items()}
     compared = {

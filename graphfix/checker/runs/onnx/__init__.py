@@ -1,1 +1,1 @@
-"""The ONNX side of the runs: onnxruntime, or onnx's reference evaluator where it lacks a kernel, runs both models."""
+"""Runs of ONNX models: onnxruntime runs both models, or onnx's reference evaluator if onnxruntime lacks a kernel."""

@@ -1,7 +1,7 @@
-"""The sizes that follow from others in a run of an ONNX model: those of constants, and of elementwise results.
+"""Sizes that follow from others in a run of an ONNX model: sizes of constants and of elementwise results.
 
-onnxruntime computes an elementwise result in the broadcast of the operands that it has, or fails. So what is observed
-in a run are the values at which chains of such operators begin; the sizes of all others follow.
+The shape of an elementwise result is the broadcast of its operands' shapes, or onnxruntime fails. So a run needs to
+observe only the values at which chains of elementwise operators begin. All other sizes are computed.
 """
 
 from __future__ import annotations
@@ -20,27 +20,32 @@ if TYPE_CHECKING:
 
 STANDARD = ("", "ai.onnx")
 BROADCASTING = frozenset(op for (domain, op), attribute_names in EACH.items() if domain == "" and not attribute_names)
-"""The result has the broadcast of all operands."""
+"""Operators whose result has the broadcast shape of all operands."""
 PRESERVING = frozenset(op for domain, op in UNARY if domain == "") - {"BitCast", "Cast", "CastLike"}
-"""The result has the size of operand 0. A cast begins a chain: its operand may be of int4 or float8, of which
-onnxruntime observes no shape.
+"""Operators whose result has the shape of operand 0.
+
+A cast is excluded, so a chain begins at it: its operand may be int4 or float8, whose shape onnxruntime can't observe.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class DerivedSizes:
-    """How the sizes of wanted values follow from what is fed and from what is observed."""
+    """Computes the sizes of wanted values from the sizes of inputs and of observed values."""
 
     observed: tuple[str, ...]
-    """The values whose sizes follow from no others."""
+    """The names of values whose sizes must be observed, because they do not follow from other sizes."""
     _constants: Mapping[str, Sizes] = field(repr=False)
     _steps: Sequence[tuple[str, tuple[str, ...]]] = field(repr=False)
-    """(an elementwise result, the operands that it has the broadcast of), in the order of execution."""
+    """(elementwise result, operands whose broadcast shape it has), in the order of execution."""
 
     def __call__(self, value_sizes: Mapping[str, Sizes]) -> dict[str, Sizes]:
-        """Return all sizes that follow from known ones, without these."""
+        """Return the sizes of constants, and all sizes that follow from them and from `value_sizes`.
+
+        `value_sizes` contains the sizes of inputs and of observed values, which the result omits.
+        """
         sizes: dict[str, Sizes | None] = {**self._constants, **value_sizes}
-        broadcasts: dict[tuple[Sizes | None, ...], Sizes | None] = {}  # big models have few distinct ones
+        # cached because large models have few distinct combinations of shapes
+        broadcasts: dict[tuple[Sizes | None, ...], Sizes | None] = {}
         for result, operands in self._steps:
             shapes = tuple([sizes.get(name) for name in operands])
             if shapes not in broadcasts:
@@ -50,9 +55,9 @@ class DerivedSizes:
 
 
 def derived_sizes(model: onnx.ModelProto, wanted: Collection[str]) -> DerivedSizes:
-    """Find what has to be observed so that the sizes of all wanted values of the main graph are known.
+    """Return how the sizes of all wanted values of the main graph follow from few observed ones.
 
-    Of what reads a value from elsewhere (a sparse initializer, a node behind it in the file) nothing follows.
+    A node that reads a value from a later node or from a sparse initializer has no derived size.
     """
     constants = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
     laws = list(_laws(model, {*constants, *(value.name for value in model.graph.input)}))
@@ -71,7 +76,7 @@ def derived_sizes(model: onnx.ModelProto, wanted: Collection[str]) -> DerivedSiz
 
 
 def _laws(model: onnx.ModelProto, value_names: set[str]) -> Iterator[tuple[onnx.NodeProto, tuple[str, ...] | None]]:
-    """Pair each node with the operands whose broadcast its one result has, or None where no law says so."""
+    """Yield each node with the operands whose broadcast shape its result has, or with None if no rule applies."""
     elementwise = _elementwise(model)
     for node in model.graph.node:
         operands: tuple[str, ...] | None = None
@@ -82,14 +87,17 @@ def _laws(model: onnx.ModelProto, value_names: set[str]) -> Iterator[tuple[onnx.
 
 
 def _elementwise(model: onnx.ModelProto) -> frozenset[str]:
-    """Return the operators whose law holds in a file: none in old operator sets, none that it defines itself."""
+    """Return the elementwise operators whose rule applies in a file.
+
+    The set is empty for old operator sets, and it excludes operators that the file defines as functions.
+    """
     if any(entry.domain in STANDARD and entry.version < LEGACY_END for entry in model.opset_import):
         return frozenset()
     return (BROADCASTING | PRESERVING) - {function.name for function in model.functions if function.domain in STANDARD}
 
 
 def _stored(node: onnx.NodeProto) -> Sizes | None:
-    """Return the dims of a Constant that is stored as a tensor."""
+    """Return the dims of a Constant node that contains a tensor; None for other nodes."""
     if node.op_type != "Constant" or node.domain not in STANDARD or len(node.attribute) != 1:
         return None
     attribute = node.attribute[0]
@@ -97,7 +105,7 @@ def _stored(node: onnx.NodeProto) -> Sizes | None:
 
 
 def _broadcast(shapes: Sequence[Sizes | None]) -> Sizes | None:
-    """Return numpy's broadcast; None where a size is not known, or where they do not meet: no run has that."""
+    """Return the broadcast shape by numpy's rule; None if a shape is unknown or if the shapes do not broadcast."""
     ranked_shapes = [shape for shape in shapes if shape is not None]
     if len(ranked_shapes) < len(shapes) or not ranked_shapes:
         return None

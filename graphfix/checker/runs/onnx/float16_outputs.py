@@ -1,8 +1,8 @@
-"""Find outputs of an ONNX model that are wider than float16 but hold float16 numbers.
+"""Find outputs of an ONNX model that have a wider type than float16 but contain float16 numbers.
 
-y:float32[4] = Cast(h:float16[4])    written by tools that convert a model and keep the types of its outputs
+y:float32[4] = Cast(h:float16[4]) written by tools that convert a model and keep the types of its outputs
 
-`static_model` calls it: such outputs are compared in float16.
+`static_model` calls this module, because such outputs are compared with the precision of float16.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto
 
 _MOVERS = frozenset("Identity Reshape Flatten Squeeze Unsqueeze Transpose Slice Gather Expand Tile".split())
-"""Operators whose result contains elements of the first operand only."""
+"""Operators whose result contains only elements of operand 0."""
 _WIDER = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 
 
 def float16_outputs(model: ModelProto) -> frozenset[str]:
-    """Return the names of outputs that a Cast makes from float16 numbers, also if operators move its elements.
+    """Return the names of float and double outputs that a Cast computes from float16 numbers.
 
-    An element type that onnx does not infer counts as not float16.
+    Operators that only move elements may follow the Cast. An element type that onnx can't infer counts as not float16.
     """
     try:
         graph = infer_shapes(model).graph
@@ -44,5 +44,6 @@ def float16_outputs(model: ModelProto) -> frozenset[str]:
 
 
 def _element_types(graph: GraphProto) -> dict[str, int]:
+    """Return the element types of inputs, inner values and initializers, by name."""
     declared = {value.name: value.type.tensor_type.elem_type for value in (*graph.input, *graph.value_info)}
     return declared | {tensor.name: tensor.data_type for tensor in graph.initializer}

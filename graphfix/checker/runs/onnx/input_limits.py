@@ -1,4 +1,4 @@
-"""Find what integer inputs index or steer, so that seeded values stay inside what a model can take."""
+"""Find the limits of integer inputs that are indices or control sizes, so that a model accepts seeded values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import onnx
 
 
-# Operators whose result contains only elements of these operands (None: of all), or numbers between such elements.
+# Operators whose result contains only elements of these operands (None: of all operands), or numbers between them.
 _CARRIERS: dict[str, tuple[int, ...] | None] = {
     **dict.fromkeys(
         ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Transpose", "Expand", "Tile"),
@@ -43,23 +43,24 @@ _CARRIERS: dict[str, tuple[int, ...] | None] = {
     "Mean": None,
     "ReduceMin": (0,),
 }
-# Operators that are choosy about whole numbers only: a divisor of 0, a negative exponent.
+# Operators that restrict integers only: they fail for a divisor of 0 or a negative exponent.
 _WHOLE_ONLY = frozenset({"Div", "Mod", "Pow"})
 _FRACTIONAL = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16})
 
 
 def limits(model: ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> Limits:
-    """Find the limits of the inputs of a weightless model, under these shapes of its inputs.
+    """Return the limits of the inputs of a model (without its weights), for these shapes of its inputs.
 
-    Where the size of an indexed axis can't be known, the index is 0.
+    If the size of an indexed axis is unknown, the only valid index is 0.
     """
     flat = _inlined(model)
     found = _collected(flat)
-    # inference is worth its time only where some input indexes or steers at all
+    # inference costs time, so it runs only if some input has a limit
     return _collected(_inferred(flat, shapes)) if found.intervals else found
 
 
 def _collected(model: ModelProto) -> Limits:
+    """Return the limits that the operators of a model require of its inputs, from the stored or inferred shapes."""
     intervals: dict[str, Interval] = {}
     compared: dict[str, set[float]] = {}
     fractional = {v.name for v in model.graph.input if v.type.tensor_type.elem_type in _FRACTIONAL}
@@ -80,18 +81,22 @@ def _collected(model: ModelProto) -> Limits:
 
 
 def _inlined(model: ModelProto) -> ModelProto:
+    """Return the model with its functions inlined; unchanged if onnx can't inline them."""
     if not model.functions:
         return model
-    from onnx import checker, inliner  # imported here because few models need it, and its import takes 0.05 s
+    from onnx import checker, inliner  # imported here because few models need it, and the import costs 0.05 s
 
     try:
         return inliner.inline_local_functions(model)
     except (checker.ValidationError, RuntimeError, ValueError):
-        return model  # the limits are then those of the graph outside the functions
+        return model  # the limits then ignore the nodes inside functions
 
 
 def _inferred(model: ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> ModelProto:
-    """Bind the inputs and let onnx infer: a wrong size bounds an index wrongly, which can only cost a run."""
+    """Return the model with the shapes of its inputs set and shapes inferred by onnx.
+
+    A wrongly inferred size results in a wrong limit, which can only make the model refuse a run.
+    """
     bound = ModelProto()
     bound.CopyFrom(model)
     for value in bound.graph.input:
@@ -102,11 +107,11 @@ def _inferred(model: ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> Model
     try:
         return infer_shapes(bound, data_prop=True)
     except InferenceError:
-        return bound  # stored shapes and weights are all there is
+        return bound  # use the stored shapes and the constants only
 
 
 def _comparisons(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, float]]:
-    """Yield (input, constant) of an Equal: a sampling rate, a mode."""
+    """Yield (input, constant) for an Equal of an input and a constant, such as a sampling rate or a mode."""
     if node.op_type != "Equal" or len(node.input) != 2:  # noqa: PLR2004 - Equal has two operands
         return
     for one, other in (node.input, reversed(node.input)):
@@ -114,12 +119,15 @@ def _comparisons(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str
         if value is None or value.dtype.kind not in "iuf":
             continue
         for name, interval in _origins(graph, one, (0, 0)):
-            offset = interval[0]  # x + c == v  ->  x == v - c
+            offset = interval[0]  # x + c == v -> x == v - c
             yield from ((name, float(v) + offset) for v in value.reshape(-1)[:4])
 
 
 def _origins(graph: NestedGraph, name: str, interval: Interval, steps: int = 0) -> Iterator[tuple[str, Interval]]:
-    """Follow a value back to the model's inputs, and its interval with it."""
+    """Yield (input, interval) for the model inputs from which a value is computed.
+
+    `interval` contains the valid values of `name`. It is converted to an interval of the input, operator by operator.
+    """
     if steps > MOST_STEPS:
         return
     home = graph.home(name)
@@ -140,7 +148,7 @@ def _origins(graph: NestedGraph, name: str, interval: Interval, steps: int = 0) 
 
 
 def _operands(graph: NestedGraph, node: onnx.NodeProto, interval: Interval) -> Iterator[tuple[str, Interval]]:
-    """Yield the operands a result's elements come from, with what they may be."""
+    """Yield (operand, interval) for the operands from which the elements of a node's result are computed."""
     op = node.op_type
     if op in _CARRIERS:
         places = _CARRIERS[op]
@@ -157,7 +165,7 @@ def _operands(graph: NestedGraph, node: onnx.NodeProto, interval: Interval) -> I
 
 
 def _summed(graph: NestedGraph, node: onnx.NodeProto) -> int | None:
-    """Return how many elements a ReduceSum adds up for each of its results; None where that is not known."""
+    """Return the number of elements that a ReduceSum adds for each element of its result; None if unknown."""
     shape = graph.shape(node.input[0])
     stated = next((list(a.ints) for a in node.attribute if a.name == "axes"), None)
     operand = constant(graph, node.input[1]) if len(node.input) > 1 else None
@@ -170,10 +178,11 @@ def _summed(graph: NestedGraph, node: onnx.NodeProto) -> int | None:
 
 
 def _arithmetic(graph: NestedGraph, node: onnx.NodeProto, interval: Interval) -> Iterator[tuple[str, Interval]]:
+    """Yield (operand, interval) for Add, Sub, Mul, Div or Mod with one constant, or for an Add of two values."""
     left, right = node.input[0], node.input[1]
     a, b = constant(graph, left), constant(graph, right)
     if a is None and b is None:
-        if node.op_type == "Add":  # two unknown parts share the room
+        if node.op_type == "Add":  # both unknown terms share the interval
             low, high = interval
             yield from ((name, (min(low, 0), max(high, 0) / 2)) for name in (left, right))
         return

@@ -1,8 +1,9 @@
-"""Copies of ONNX models in which onnxruntime rounds to float16 wherever the model says so.
+"""Copies of ONNX models in which onnxruntime performs every rounding to float16 that the model contains.
 
-Where onnxruntime has no float16 kernel it computes in float32, and drops the rounding between two such operators: the
-model's own Cast, and that of a result. A single node between them that has a kernel is computed in float32 too; two in
-a row are not. So two Identity nodes stand behind every float16 result of the copy.
+If onnxruntime has no float16 kernel for an operator, it computes the operator in float32. Between two such operators it
+drops the rounding of the result and the model's Cast nodes. A single node between them is computed in float32, too,
+even if it has a float16 kernel. Two nodes in sequence are computed in float16, so the rounding is kept. Therefore the
+copy has two Identity nodes after every float16 result.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ if TYPE_CHECKING:
     from graphfix.checker.files.onnx.external_data import ExternalData
 
 MOST_BYTES = 1 << 30
-"""Of larger files no copy is made: it is held in memory, and protobuf ends at 2 GB."""
+"""The largest file, in bytes, that is copied. A copy is in memory, and protobuf is limited to 2 GB."""
 _RAW = "graphfix_raw"
 
 
 def with_kept_casts(data: ExternalData) -> bytes | None:
-    """Return a copy of a model whose locations of data files are relative to `data.folder`.
+    """Return the bytes of the copy of a model, with the locations of its data files relative to `data.folder`.
 
-    Returns None if no value is known to be float16, or if the file is too large.
+    Return None if no value is known to be float16, or if the file is too large.
     """
     path = data.model
     if path.stat().st_size > MOST_BYTES:
         return None
     try:
-        inferred = infer_shapes(read(path))  # for the element types alone
+        inferred = infer_shapes(read(path))  # only the element types are used
     except InferenceError:
         return None
     model = read(path, full_below=MOST_BYTES)
@@ -47,7 +48,10 @@ def with_kept_casts(data: ExternalData) -> bytes | None:
 
 
 def _keep(graph: GraphProto, inferred: GraphProto, names: Iterator[str]) -> bool:
-    """Put two Identity nodes behind each float16 result of a graph; return whether there is any."""
+    """Add two Identity nodes after each float16 result of a graph; return whether the graph has a float16 result.
+
+    `inferred` is the same graph with inferred types. `names` yields unused names.
+    """
     values = (*inferred.value_info, *inferred.output)
     halves = {value.name for value in values if value.type.tensor_type.elem_type == TensorProto.FLOAT16}
     nodes: list[NodeProto] = []
@@ -68,7 +72,7 @@ def _keep(graph: GraphProto, inferred: GraphProto, names: Iterator[str]) -> bool
 
 
 def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
-    """Yield the bodies inside a graph and then itself: what is around a body is changed after it."""
+    """Yield all graphs inside a graph, and then the graph itself. A body must be changed before the graph around it."""
     for node in graph.node:
         for attribute in node.attribute:
             for body in graphs(attribute):
@@ -77,6 +81,6 @@ def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
 
 
 def _new_names(graph: GraphProto) -> Iterator[str]:
-    """Return names that nothing in the file has."""
+    """Return an iterator of names that are unused in the file."""
     prefix = unused_prefix(graph, _RAW)
     return (f"{prefix}{number}" for number in count())

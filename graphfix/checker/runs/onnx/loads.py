@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def by_loads(task: Task) -> Verdict:
-    """Load two ONNX files without a run. Raises GraphfixError for bad input."""
+    """Load two ONNX files without running them, and return the verdict. Raise GraphfixError for bad input."""
     models = read(task.pair.before), read(task.pair.after)
     why = work_fault(models, thorough=task.thorough)
     if why is not None:
@@ -44,7 +44,7 @@ def by_loads(task: Task) -> Verdict:
 
 
 def checked_data(task: Task, models: tuple[ModelProto, ModelProto]) -> tuple[ExternalData, ExternalData]:
-    """Check the data files of both models. Raises GraphfixError."""
+    """Return the checked data files of both models. Raise GraphfixError if a data file is not accepted."""
     before, after = (
         external_data.checked(path, model, task.pair.data_root)
         for path, model in zip((task.pair.before, task.pair.after), models, strict=True)
@@ -55,7 +55,12 @@ def checked_data(task: Task, models: tuple[ModelProto, ModelProto]) -> tuple[Ext
 def ways(
     before: Callable[..., object], after: Callable[..., object], fault: str | None
 ) -> tuple[Ways, Mapping[str, str]]:
-    """Return the ways to load two files, and those that are left out because of a `fault`."""
+    """Return the ways to load two files as (ways, left out).
+
+    `before` and `after` load the first and the second file.
+
+    If `fault` is a reason against optimizations, the optimized load is left out for this reason.
+    """
     optimized = partial(before, optimized=True), partial(after, optimized=True)
     if fault is not None:
         return {PLAIN: (before, after)}, {OPTIMIZED: fault}
@@ -63,7 +68,7 @@ def ways(
 
 
 def copies_fault(data: ExternalData, model: ModelProto) -> str | None:
-    """Return why a large model is not loaded with optimizations, which hold copies of its weights; None if it is."""
+    """Return why a large model is not loaded with optimizations, which copy its weights; None if memory suffices."""
     size, loaded = data.bytes_of(model)
     needed, have = size + loaded, unused()
     if needed <= have:

@@ -1,7 +1,7 @@
-"""Run an ONNX model so that a witness sees the sizes of values inside it.
+"""Run an ONNX model and report the sizes of its inner values to a witness.
 
-onnxruntime runs a copy in which a Shape node reads each value whose size does not follow from others: what comes out
-is a few bytes, and nothing large is copied. onnx's reference evaluator has all values at hand.
+onnxruntime runs a copy of the model. In the copy, a Shape node reads each value whose size does not follow from others,
+so only a few bytes are returned. onnx's reference evaluator returns the inner values themselves.
 """
 
 from __future__ import annotations
@@ -27,17 +27,23 @@ if TYPE_CHECKING:
     from graphfix.runtimes.sessions import OnnxSession
 
     class Load(Protocol):
-        """Loads the original with Shape nodes: (the value that one reads, what its result is called)."""
+        """Loads the original with additional Shape nodes.
+
+        `observe` contains pairs (value to read, name of the Shape's result).
+        """
 
         def __call__(self, *, observe: Sequence[tuple[str, str]]) -> OnnxSession:
-            """Raises RefusedError."""
+            """Return a session of the model with these Shape nodes. Raise RefusedError."""
 
 
 _RESULT = "graphfix_shape"
 
 
 def in_onnxruntime(load: Load, model: onnx.ModelProto, witness: Witness) -> Session:
-    """Load the original as a copy with Shape nodes; as it is where onnxruntime refuses that. Raises RefusedError."""
+    """Load the original in onnxruntime as a copy with Shape nodes, and return a session that the witness observes.
+
+    If onnxruntime refuses the copy, load the original unchanged. Raise RefusedError if it refuses this, too.
+    """
     claims = witness.claims
     derive = derived_sizes(model, set(claims.node_names) - claims.inputs.keys())
     names = derive.observed if any(entry.domain in STANDARD for entry in model.opset_import) else ()
@@ -51,7 +57,10 @@ def in_onnxruntime(load: Load, model: onnx.ModelProto, witness: Witness) -> Sess
 
 
 def in_reference(load: ExposingOpener, model: onnx.ModelProto, witness: Witness) -> Session:
-    """Load the original in onnx's reference evaluator. Raises RefusedError."""
+    """Load the original in onnx's reference evaluator, and return a session that the witness observes.
+
+    Raise RefusedError.
+    """
     names = _inner(model, witness)
     session = load(names)
     own = len(session.outputs) - len(names)
@@ -65,7 +74,7 @@ def in_reference(load: ExposingOpener, model: onnx.ModelProto, witness: Witness)
 
 
 def _inner(model: onnx.ModelProto, witness: Witness) -> tuple[str, ...]:
-    """Return the values of the main graph with a claim that nobody feeds, in the order of execution."""
+    """Return the names of claimed values of the main graph that are no inputs, in the order of execution."""
     claims, graph = witness.claims, model.graph
     wanted = set(claims.node_names)
     names = (*(tensor.name for tensor in graph.initializer), *(name for node in graph.node for name in node.output))
@@ -73,7 +82,7 @@ def _inner(model: onnx.ModelProto, witness: Witness) -> tuple[str, ...]:
 
 
 def _named(model: onnx.ModelProto, values: Sequence[str]) -> list[tuple[str, str]]:
-    """Return pairs of a value and a name for its shape, which nothing in the file has."""
+    """Return pairs of a value and an unused name for its shape."""
     if not values:
         return []
     prefix = unused_prefix(model.graph, _RESULT)
@@ -83,5 +92,6 @@ def _named(model: onnx.ModelProto, values: Sequence[str]) -> list[tuple[str, str
 def _observed(
     session: OnnxSession, names: Sequence[str], feeds: Mapping[str, object]
 ) -> tuple[list[object], Mapping[str, Sizes]]:
+    """Run the model; return its outputs, and the sizes of the values `names`."""
     values, sizes = session.run_observed(feeds)
     return values, dict(zip(names, sizes, strict=True))

@@ -1,4 +1,4 @@
-"""What operators demand of the values of their index, length and shape operands.
+"""The valid values of operands that are indices, lengths or shapes, for each operator.
 
 Source: the ONNX operator specification, and onnxruntime's contrib operators.
 """
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import onnx
 
     Rule = Callable[[onnx.NodeProto, NestedGraph], Iterator[tuple[str, Interval]]]
-    """Returns (operand, interval) for the operands of a node whose values must stay in an interval."""
+    """Returns (operand, interval) for the operands of a node whose values must be in an interval."""
 
-# Scalars and shapes that steer how much is computed: small, and never 0.
+# Scalars and shapes that control the amount of computation: small, so that a run is short, and mostly not 0.
 _STEERING: dict[str, dict[int, Interval]] = {
     "Loop": {0: (1, 4)},
     "Range": {0: (0, 1), 1: (2, 6), 2: (1, 2)},
@@ -44,7 +44,7 @@ _RECURRENT_LENGTHS = 4
 
 
 def demands(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
-    """Yield (operand, interval) for every operand of a node whose values must stay in one."""
+    """Yield (operand, interval) for every operand of a node whose values must be in an interval."""
     for place, interval in _STEERING.get(node.op_type, {}).items():
         if place < len(node.input) and node.input[place]:
             yield node.input[place], interval
@@ -54,12 +54,12 @@ def demands(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Int
 
 
 def _along_axis(node: onnx.NodeProto, graph: NestedGraph, default: int = 0) -> Iterator[tuple[str, Interval]]:
-    """Gather and the like: operand 1 indexes the axis `axis` of operand 0."""
+    """Return the limit of Gather and similar operators: operand 1 indexes the axis `axis` of operand 0."""
     yield node.input[1], below(_dim(graph, node.input[0], integer_attribute(node, "axis", default)))
 
 
 def _gather_nd(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
-    """GatherND, ScatterND: operand 1 holds coordinates on its last axis; the shortest axis bounds all."""
+    """Return the limit of GatherND and ScatterND: operand 1 contains coordinates, and the smallest axis limits all."""
     data, indices = graph.shape(node.input[0]), graph.shape(node.input[1])
     first = integer_attribute(node, "batch_dims", 0)
     last = None if not indices or indices[-1] is None else first + indices[-1]
@@ -67,35 +67,44 @@ def _gather_nd(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, 
 
 
 def _one_hot(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    """Return the limit of OneHot: indices are below the depth (operand 1), or below 2 if it is not constant."""
     depth = constant(graph, node.input[1])
     yield node.input[0], below(int(depth.reshape(-1)[0]) if depth is not None and depth.size else 2)
 
 
 def _lengths(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
-    """LSTM, GRU, RNN: operand 4 counts time steps of operand 0, axis 0, or 1 with layout=1."""
+    """Return the limit of LSTM, GRU and RNN: operand 4 contains numbers of time steps.
+
+    The time steps are axis 0 of operand 0, or axis 1 if the attribute `layout` is 1.
+    """
     if len(node.input) > _RECURRENT_LENGTHS:
         steps = _dim(graph, node.input[0], 1 if integer_attribute(node, "layout", 0) else 0)
         yield node.input[_RECURRENT_LENGTHS], (1, max(1, steps or 1))
 
 
 def _reverse_sequence(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    """Return the limit of ReverseSequence: the lengths are between 1 and the size of the time axis."""
     steps = _dim(graph, node.input[0], integer_attribute(node, "time_axis", 0))
     yield node.input[1], (1, max(1, steps or 1))
 
 
 def _top_k(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    """Return the limit of TopK: the number of elements is between 1 and the size of the axis."""
     if len(node.input) > 1:
         size = _dim(graph, node.input[0], integer_attribute(node, "axis", -1))
         yield node.input[1], (1, max(1, size or 1))
 
 
 def _index(place: int, data: int, axis: int) -> Rule:
-    """Return the rule of an operand that indexes an axis of operand `data`."""
+    """Return the rule of an operator whose operand `place` indexes axis `axis` of operand `data`."""
     return lambda node, graph: iter([(node.input[place], below(_dim(graph, node.input[data], axis)))])
 
 
 def _positions(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
-    """RotaryEmbedding: onnx has the positions behind the tables, com.microsoft before them."""
+    """Return the limit of RotaryEmbedding's positions, which index the rows of a table.
+
+    The positions are operand 3 in onnx, after the tables, and operand 1 in com.microsoft, before the tables.
+    """
     if node.domain == "com.microsoft":
         yield node.input[1], below(_dim(graph, node.input[2], 0))
     elif len(node.input) > 3:  # noqa: PLR2004 - X, cos_cache, sin_cache, position_ids
@@ -103,7 +112,10 @@ def _positions(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, 
 
 
 def _embeddings(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
-    """EmbedLayerNormalization: ids, segments and positions (operands 0, 1, 8) index tables 2, 4 and 3."""
+    """Return the limits of EmbedLayerNormalization: operands 0, 1 and 8 index the tables 2, 4 and 3.
+
+    The indices are ids of words, segments and positions.
+    """
     for place, table in ((0, 2), (1, 4), (8, 3)):
         if max(place, table) < len(node.input) and node.input[table]:
             yield node.input[place], below(_dim(graph, node.input[table], 0))
@@ -125,5 +137,6 @@ _RULES: dict[str, Rule] = {
 
 
 def _dim(graph: NestedGraph, name: str, axis: int) -> int | None:
+    """Return the size of an axis of a value; None if unknown or out of range."""
     shape = graph.shape(name)
     return shape[axis] if shape is not None and -len(shape) <= axis < len(shape) else None

@@ -1,7 +1,7 @@
 """Propagate dims from a model's inputs to its values: numbers, and the labels of the inputs' free dims.
 
-The dims only choose sizes and inputs for runs, so a wrong dim costs a refused run and never a wrong verdict.
-Source: the ONNX operator specification, and onnxruntime's docs/ContribOperators.md.
+The dims are used only to choose sizes and inputs for runs. So a wrong dim can result in a refused run, but never in a
+wrong verdict. Source: the ONNX operator specification, and onnxruntime's docs/ContribOperators.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from graphfix.checker.runs.inputs.interface import Dim
 
 Dims = tuple["Dim | None", ...]
-"""One dim for each axis; None if it is unknown."""
+"""One dim for each axis; None for an unknown dim."""
 
 _LIKE_FIRST: Final = frozenset(op for _, op in UNARY) | frozenset(
     "SimplifiedLayerNormalization SkipSimplifiedLayerNormalization SkipLayerNormalization LayerNormalization"
@@ -31,25 +31,28 @@ _LIKE_FIRST: Final = frozenset(op for _, op in UNARY) | frozenset(
 )
 """Operators whose first result has the dims of operand 0."""
 _SUM: Final = 3
-"""The result of Skip*LayerNormalization that is the sum: it has the dims of operand 0 too."""
+"""The number of the result of Skip*LayerNormalization that is the sum. The sum has the dims of operand 0, too."""
 _PASSING: Final = frozenset({"Cast", "Identity", "Squeeze", "Unsqueeze", "Reshape"})
-"""Operators that do not change the element of a tensor with one element."""
+"""Operators that do not change the element of a tensor with a single element."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueDims:
-    """The dims of the values of a main graph."""
+    """The dims of the values of a main graph, by name."""
 
     graph: NestedGraph
     dims: Mapping[str, Dims] = field(repr=False)
 
     def dim(self, name: str, axis: int) -> Dim | None:
-        """Return one dim of a value; None where it is not known, or the value has no such axis."""
+        """Return one dim of a value; None if it is unknown or the value has no such axis."""
         dims = self.dims.get(name)
         return dims[axis] if dims is not None and -len(dims) <= axis < len(dims) else None
 
     def number(self, name: str) -> Dim | None:
-        """Return the element of an integer value with one element, if it is a constant or an element of a Shape."""
+        """Return the element of an integer value with one element, if it is a constant or a size that a Shape returns.
+
+        The result is a number or a label; None if unknown.
+        """
         node = self.graph.producers.get(name)
         while node is not None and node.op_type in _PASSING:
             name = node.input[0]
@@ -66,9 +69,9 @@ class ValueDims:
 
 
 def value_dims(model: onnx.ModelProto) -> ValueDims:
-    """Return the dims of the values in the main graph of a weightless model.
+    """Return the dims of the values in the main graph of a model, which needs no weights.
 
-    Where no rule knows a dim, the dim that the file stores for the value is used.
+    If no rule determines a dim, the dim that the file stores for the value is used.
     """
     main = next(nested_graphs(model.graph))
     stored = {value.name: onnx_dims(value) for value in (*model.graph.value_info, *model.graph.output)}
@@ -87,13 +90,14 @@ def value_dims(model: onnx.ModelProto) -> ValueDims:
 
 
 def _completed(dims: Dims | None, stored: Dims | None) -> Dims | None:
-    """Replace the unknown dims by the stored ones."""
+    """Return the dims with unknown ones replaced by the stored ones."""
     if dims is None or stored is None or len(dims) != len(stored):
         return stored if dims is None else dims
     return tuple(other if dim is None else dim for dim, other in zip(dims, stored, strict=True))
 
 
 def _ruled(value_dims: ValueDims, node: onnx.NodeProto, place: int) -> Dims | None:
+    """Return the dims of result number `place` of a node by the rule of its operator; None if there is no rule."""
     if node.op_type == "Constant":
         value = None if place else constant(value_dims.graph, node.output[0])
         return None if value is None else value.shape
@@ -112,6 +116,7 @@ def _ruled(value_dims: ValueDims, node: onnx.NodeProto, place: int) -> Dims | No
 
 
 def _broadcast(operands: list[Dims | None]) -> Dims | None:
+    """Return the dims of the broadcast of all operands; None if the rank of an operand is unknown."""
     shapes = [dims for dims in operands if dims is not None]
     if len(shapes) < len(operands):
         return None
@@ -121,13 +126,19 @@ def _broadcast(operands: list[Dims | None]) -> Dims | None:
 
 
 def _broadcast_dim(dims: set[Dim | None]) -> Dim | None:
-    """Return the broadcast dim of these dims, which are not 1: the number, if there is one."""
+    """Return the broadcast of these dims, all of which differ from 1. A number has priority over labels.
+
+    Return 1 for no dims, and None if two numbers or two labels differ.
+    """
     numbers = {dim for dim in dims if isinstance(dim, int)} or dims
     return next(iter(numbers), 1) if len(numbers) < 2 else None  # noqa: PLR2004 - of two dims neither is the result for certain
 
 
 def _product(value_dims: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
-    """MatMul: the last axis is that of the second operand."""
+    """Return the dims of a MatMul: those of operand 0, with the last one replaced by that of operand 1.
+
+    Return None if the rank of operand 1 exceeds that of operand 0, or if a rank is below 2.
+    """
     second = value_dims.dims.get(node.input[1])
     rank = 2
     if second is None or len(second) < rank or len(first) < max(rank, len(second)):
@@ -136,11 +147,12 @@ def _product(value_dims: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims |
 
 
 def _quantized_product(_: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims:
-    """MatMulNBits, MatMulBnb4: attribute N counts the columns."""
+    """Return the dims of MatMulNBits or MatMulBnb4: those of operand 0, with the last one replaced by attribute N."""
     return (*first[:-1], integer_attribute(node, "N", 0) or None)
 
 
 def _gather(value_dims: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
+    """Return the dims of a Gather: the gathered axis of operand 0 is replaced by the axes of the indices."""
     indices, axis = value_dims.dims.get(node.input[1]), integer_attribute(node, "axis", 0)
     if indices is None or not -len(first) <= axis < len(first):
         return None
@@ -149,7 +161,11 @@ def _gather(value_dims: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | 
 
 
 def _gather_quantized(value_dims: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
-    """GatherBlockQuantized: scales count the blocks of the quantized axis, of which data may pack several elements."""
+    """Return the dims of GatherBlockQuantized along axis 0; None for another axis.
+
+    The size of the quantized axis is computed from the scales (operand 2), because the data may pack several elements
+    in one.
+    """
     scales, indices = value_dims.dims.get(node.input[2]), value_dims.dims.get(node.input[1])
     axis = integer_attribute(node, "quantize_axis", 1) % len(first)
     if scales is None or indices is None or len(scales) != len(first) or integer_attribute(node, "gather_axis", 0):
@@ -160,6 +176,7 @@ def _gather_quantized(value_dims: ValueDims, node: onnx.NodeProto, first: Dims) 
 
 
 def _reshape(value_dims: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
+    """Return the dims of a Reshape to a constant shape. A size of -1 is unknown, and 0 copies the size of operand 0."""
     target = constant(value_dims.graph, node.input[1])
     if target is None or target.ndim != 1:
         return None
@@ -170,12 +187,16 @@ def _reshape(value_dims: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims |
 
 
 def _transpose(_: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
+    """Return the dims of a Transpose; None if the permutation is invalid."""
     order = next((list(a.ints) for a in node.attribute if a.name == "perm"), list(range(len(first)))[::-1])
     return tuple(first[axis] for axis in order) if sorted(order) == list(range(len(first))) else None
 
 
 def _attention(_: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims:
-    """GroupQueryAttention with queries, keys and values in one operand: the result has those of the queries."""
+    """Return the dims of GroupQueryAttention's first result, which are those of the queries.
+
+    If queries, keys and values are packed in operand 0, the last dim is reduced to the part of the queries.
+    """
     last = first[-1]
     heads, groups = integer_attribute(node, "num_heads", 0), integer_attribute(node, "kv_num_heads", 0)
     if len(node.input) > 1 and not node.input[1] and isinstance(last, int):

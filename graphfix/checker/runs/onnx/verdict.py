@@ -1,4 +1,4 @@
-"""Compare two ONNX models: what is run by which runtime, and what the verdict is."""
+"""Compare two ONNX models by runs: choose the runtime, run both models, and return the verdict."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ if TYPE_CHECKING:
 
 _LAST_WITHOUT_KERNELS = 6
 _LONGEST = 24 * 3600.0
-"""The most seconds of one run without a budget (`--thorough`)."""
+"""The time limit of one run in seconds, if there is no budget (`--thorough`)."""
 _RANKS_TO_TRY = (2, 1, 3, 4, 0)
 
 
 def by_runs(task: Task, sessions: Sessions) -> Verdict:
-    """Compare two ONNX files by runs in a process. Raises GraphfixError for bad input."""
+    """Compare two ONNX files by runs in the processes of `sessions`. Raise GraphfixError for bad input."""
     runs = _Runs.of(task)
     verdict = runs.compared(sessions)
     facts = runs.witness.facts(ran=runs.witness.runs > 0) if runs.witness is not None else None
@@ -72,7 +72,10 @@ def by_runs(task: Task, sessions: Sessions) -> Verdict:
 
 
 def with_casts_kept(task: Task) -> Verdict | None:
-    """Run copies of both models in which onnxruntime drops no rounding to float16; None where there are none."""
+    """Run copies of both models in which onnxruntime drops no rounding to float16, and return the verdict.
+
+    Return None if a model has no float16 results.
+    """
     runs = _Runs.of(replace(task, claims=None))
     data = checked_data(task, runs.models)
     copies = [with_kept_casts(each) for each in data]
@@ -90,23 +93,23 @@ def with_casts_kept(task: Task) -> Verdict | None:
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
-    """Two models without their weights, and how they are run."""
+    """Two models without their weights, and settings for their runs."""
 
     task: Task
     models: tuple[ModelProto, ModelProto]
     declared: tuple[Interface, Interface]
-    """As the files declare them, but for inputs of `narrow`, which are int64 in both."""
+    """The interfaces as the files declare them, except that the inputs `narrow` are int64 in both."""
     interfaces: tuple[Interface, Interface]
-    """Without the inputs that are taken for constants."""
+    """The interfaces with inputs set to constants (`--set`) removed from the inputs to generate."""
     narrow: frozenset[str]
-    """The names of the inputs that the second model takes as int32, and the first as int64."""
+    """The names of the inputs that are int64 in the first model and int32 in the second."""
     missing: frozenset[str]
-    """The names of the inputs with a constant value that the second model does not have."""
+    """The names of the inputs that are set to constants and that the second model does not have."""
     witness: Witness | None
 
     @classmethod
     def of(cls, task: Task) -> _Runs:
-        """Read the two models of a task. Raises GraphfixError."""
+        """Read the two models of a task. Raise GraphfixError."""
         pair, models = task.pair, (read(task.pair.before), read(task.pair.after))
         before, after = map(onnx_interface, models)
         narrow = narrowed(before, after) if pair.narrow_inputs else frozenset[str]()
@@ -117,7 +120,7 @@ class _Runs:
         return cls(task, models, (before, after), interfaces, narrow, missing, witness)
 
     def compared(self, sessions: Sessions) -> Verdict:
-        """Run both models by onnxruntime, or by onnx's reference evaluator if onnxruntime lacks a kernel."""
+        """Run both models in onnxruntime, or in onnx's reference evaluator if onnxruntime lacks a kernel."""
         before, after = self.declared
         reason = disagreement(before.without(self.missing), after)
         if reason is not None:
@@ -131,14 +134,14 @@ class _Runs:
         return verdict
 
     def adapted(self, opener: Callable[..., Session]) -> Callable[..., Session]:
-        """Return an opener of the second model that is fed as the first."""
+        """Return an opener of the second model that accepts the inputs of the first model."""
         return fed_with_int64(without_inputs(opener, self.missing), self.narrow)
 
     def _by_onnxruntime(self, sessions: Sessions) -> tuple[Verdict, bool]:
-        """Run onnxruntime; also return whether its lack of kernels calls for the reference evaluator.
+        """Run both models in onnxruntime; return the verdict, and whether the reference evaluator must run them.
 
-        With a witness the original runs as a copy with Shape nodes. Where anything differs then, it runs as it is:
-        what decides is the model itself.
+        With a witness, the original runs as a copy with Shape nodes. If a difference is found then, the original runs
+        again unchanged, because only the model itself may decide.
         """
         task, witness = self.task, self.witness
         legacy = any(_opset(model) <= _LAST_WITHOUT_KERNELS for model in self.models)
@@ -168,7 +171,7 @@ class _Runs:
         if not task.copied:
             fault = None
             if budget is not None:
-                sessions.seconds = SECONDS  # optimizing a large model may take long
+                sessions.seconds = SECONDS  # the optimization of a large model may need much time
                 fault = copies_fault(data[1], self.models[1])
             verdict = loads.judge(verdict, *ways(before, after, fault))
         versions = {"onnxruntime": installed("onnxruntime")}
@@ -177,7 +180,7 @@ class _Runs:
         return replace(verdict, versions=versions), fallback
 
     def _by_reference(self) -> Verdict:
-        """Run onnx's reference evaluator, both models alike."""
+        """Run both models in onnx's reference evaluator, and return the verdict."""
         self.task.progress("onnxruntime lacks a kernel: running onnx's reference evaluator")
 
         def opener(data: ExternalData) -> ExposingOpener:
@@ -190,13 +193,16 @@ class _Runs:
         return replace(verdict, versions={"onnx.reference": installed("onnx")})
 
     def _watched(self, comparison: Comparison, load: Callable[[ModelProto, Witness], Session]) -> Comparison:
-        """Return a comparison whose first model is loaded by `load` so that the witness, if there is one, sees it."""
+        """Return the comparison with the first model loaded by `load`, so that the witness observes its runs.
+
+        Without a witness, return the comparison unchanged.
+        """
         if self.witness is None:
             return comparison
         return replace(comparison, opened=(partial(load, self.models[0], self.witness), comparison.opened[1]))
 
     def comparison(self, openers: tuple[ExposingOpener, ExposingOpener], runtime: Runtime) -> Comparison:
-        """Return how the models that these openers load are compared."""
+        """Return the comparison of the two models that these openers load."""
         task, models = self.task, self.models
 
         def locate(feeds: Mapping[str, object], _: Mapping[str, Difference]) -> Place | None:
@@ -208,7 +214,7 @@ class _Runs:
         return Comparison(opened, task.criterion, locate, runtime, task.progress, openers, brief=task.brief)
 
     def run(self, comparison: Comparison, budget: Budget | None = None) -> tuple[Verdict, bool]:
-        """Return the verdict, and whether the first model lacks a kernel."""
+        """Return the verdict, and whether the first model lacks a kernel and was therefore not run."""
         task = self.task
         try:
             answers = self._answers(comparison, budget)
@@ -221,7 +227,8 @@ class _Runs:
             return Verdict("undecided", runs=answers.refused, reason=answers.refusal), answers.missing_kernel
         if task.copied:
             return Verdict("undecided"), False
-        if budget is not None or task.brief:  # optimizations hold copies of the weights, and decide nothing
+        # optimized models contain copies of the weights, and their runs decide nothing
+        if budget is not None or task.brief:
             comparison = replace(comparison, optimized=None, budget=budget)
         verdict = weigh(comparison, answers)
         if task.inexact and verdict.status == "equal" and comparison.exposing is not None:
@@ -232,7 +239,10 @@ class _Runs:
         return verdict, False
 
     def _answers(self, comparison: Comparison, budget: Budget | None) -> Answers | str:
-        """Ask the original. A string says why no size fits. Raises RefusedError where it does not load."""
+        """Run the original at several sizes and return its outputs, or the reason why no sizes fit both models.
+
+        Raise RefusedError if the original does not load.
+        """
         task, model = self.task, self.models[0]
         before = self.interfaces[0].with_ranks_of(self.interfaces[1], task.pair.shapes)
         given = given_inputs.load(task.inputs, before) if task.inputs is not None else None
@@ -240,7 +250,7 @@ class _Runs:
         session: Session | None = None
         answers = Answers(())
         relations = attention_sizes(model)
-        # onnx's evaluator takes seconds for a convolution of that size
+        # onnx's evaluator needs seconds for a convolution of that size
         larger = task.runs_alone and comparison.runtime == "onnxruntime"
         for interface in _ranked(before):
             free = free_dims(interface, self.interfaces[1], task.pair)
@@ -261,7 +271,7 @@ class _Runs:
 def _loaded(
     loads: Loads, openers: tuple[Callable[..., Session], Callable[..., Session]], why: str, fault: str | None
 ) -> Verdict:
-    """Load both models without a run, and return the verdict; `why` is the reason that none is run."""
+    """Load both models without a run, and return the verdict. `why` is the reason why the models are not run."""
     try:
         openers[0]()
     except RefusedError as error:
@@ -271,20 +281,21 @@ def _loaded(
 
 
 def _producers(model: ModelProto) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield (tensor, (operator, how a report names the node)), in the file's order."""
+    """Yield (tensor, (operator, label of the node in reports)), in the order of the file."""
     for index, node in enumerate(model.graph.node):
-        # a constant may be lifted in place; what reads it shows whether that mattered
+        # a constant may be lifted in place, and its readers show whether that changed a result
         if node.op_type != "Constant":
             label = f"{node.op_type} '{node.name}'" if node.name else f"{node.op_type}#{index}"
             yield from ((name, (node.op_type, label)) for name in node.output if name)
 
 
 def _limits(model: ModelProto, narrow: frozenset[str], shapes: Mapping[str, tuple[int, ...]]) -> Limits:
-    """What inputs may hold; those of `narrow` numbers of int32."""
+    """Return the limits of the inputs. The inputs `narrow` are restricted to int32."""
     return within_int32(limits(model, shapes), narrow)
 
 
 def _ranked(interface: Interface) -> Iterator[Interface]:
+    """Yield the interface with each rank to try for inputs of unknown rank; unchanged if all are known."""
     if interface.unranked:
         yield from (interface.with_rank(rank) for rank in _RANKS_TO_TRY)
     else:
@@ -292,4 +303,5 @@ def _ranked(interface: Interface) -> Iterator[Interface]:
 
 
 def _opset(model: ModelProto) -> int:
+    """Return the version of the standard operator set that a model imports; 7 if it imports none."""
     return next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), _LAST_WITHOUT_KERNELS + 1)

@@ -1,4 +1,4 @@
-"""Models that are not given to onnxruntime because a small file asks for too much work."""
+"""Refuse models that are small files but would make onnxruntime do too much work."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto
 
 MOST_INLINED: Final = 1 << 20
-"""Nodes of functions that onnxruntime is given to inline."""
+"""The largest number of function nodes that onnxruntime may have to inline."""
 MOST_RUN: Final = 1 << 22
-"""Nodes inside loops that one run may execute: about 10 seconds."""
+"""The largest number of nodes that one run may execute, including the iterations of loops: about 10 seconds."""
 
 
 def work_fault(models: Sequence[ModelProto], *, thorough: bool) -> str | None:
-    """Return why models are not given to onnxruntime; None where they are.
+    """Return why onnxruntime should not load or run these models, or None if it may.
 
-    It inlines functions when it loads a model, and their calls may double. Loops in each other multiply their
-    iterations; `thorough` runs them all the same.
+    onnxruntime inlines functions when it loads a model, and each function may call another one twice. Nested loops
+    multiply their iterations. `thorough` permits any number of iterations.
     """
     inlined = max(map(_inlined, models))
     if inlined > MOST_INLINED:
@@ -34,13 +34,13 @@ def work_fault(models: Sequence[ModelProto], *, thorough: bool) -> str | None:
 
 
 def _inlined(model: ModelProto) -> int:
-    """Count the nodes of functions that take the places of calls in the main graph."""
+    """Return the number of function nodes that replace the calls in the main graph."""
     nodes = {(each.domain, each.name): list(with_inner_nodes(each.node)) for each in model.functions}
     calls = {key: [(node.domain, node.op_type) for node in function_nodes] for key, function_nodes in nodes.items()}
     counts: dict[tuple[str, str], int] = {}
     entered: set[tuple[str, str]] = set()
     pending = list(calls)
-    while pending:  # a call is counted once what it calls is
+    while pending:  # a function is counted after the functions that it calls
         key = pending[-1]
         inner = [] if key in entered else [each for each in calls[key] if each in calls and each not in counts]
         entered.add(key)
@@ -54,7 +54,11 @@ def _inlined(model: ModelProto) -> int:
 
 
 def _run(graph: GraphProto, around: Mapping[str, int]) -> int:
-    """Return how many nodes one run of a graph executes as far as the iterations of its loops are constants."""
+    """Return the number of nodes that one run of a graph executes, including the iterations of loops.
+
+    `around` contains constants of the graphs around it. Each loop with an unknown number of iterations counts as one
+    iteration.
+    """
     numbers = {**around, **dict(_numbers(graph))}
     total = len(graph.node)
     for node in graph.node:
@@ -64,13 +68,13 @@ def _run(graph: GraphProto, around: Mapping[str, int]) -> int:
 
 
 def _numbers(graph: GraphProto) -> Iterator[tuple[str, int]]:
-    """Yield the constants of a graph that are one number of int64."""
+    """Yield (name, number) for the constants of a graph that contain a single int64."""
     initializers = [(tensor.name, tensor) for tensor in graph.initializer]
     for node in graph.node:
         if node.op_type == "Constant" and node.output:
             initializers += [(node.output[0], attribute.t) for attribute in node.attribute if attribute.name == "value"]
     for name, tensor in initializers:
-        # large constants were not read, and those of a bad file may hold no elements
+        # large constants were not read, and a constant in a malformed file may have no elements
         is_number = tensor.data_type == TensorProto.INT64 and prod(tensor.dims) == 1
         array = elements(tensor) if is_number else None
         if array is not None:
@@ -78,7 +82,7 @@ def _numbers(graph: GraphProto) -> Iterator[tuple[str, int]]:
 
 
 def _is_counted(node: NodeProto) -> bool:
-    """Return whether a node is a Loop that its condition never ends: the body returns the condition that it gets."""
+    """Return whether a node is a Loop that always executes all its iterations, because its condition never changes."""
     if node.op_type != "Loop" or not node.input or not node.input[0]:
         return False
     body = next((each.g for each in node.attribute if each.name == "body"), None)

@@ -1,1 +1,1 @@
-"""The sizes of the runs: free dims, relations between them, and the sizes at which a model runs at all."""
+"""The sizes of the runs: free dims, relations between them, and a check whether a model runs at certain sizes."""

@@ -1,4 +1,4 @@
-"""Choose sizes for the free dims: distinct ones, all 1, all 2, all 0, larger, and what a model is likely to take."""
+"""Choose sizes for free dims: distinct ones, all 1, all 2, all 0, larger ones, and sizes that models often require."""
 
 from __future__ import annotations
 
@@ -22,21 +22,24 @@ if TYPE_CHECKING:
 Sizes = dict[str, int]
 
 MOST_TRIES = 96
-"""The most sets of sizes that are tried after a model refuses the first ones."""
+"""The largest number of sets of sizes that are tried after a model refuses the first ones."""
 MOST_ELEMENTS = 1 << 24
-"""The most elements of an input."""
+"""The largest number of elements of an input in a set of sizes that is tried."""
 _PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
-# What models take that take few sizes: powers of two, multiples of 32, pictures, audio windows.
+# Sizes that models with few valid sizes often require: powers of two, multiples of 32, pictures, audio windows.
 _LARGE = (64, 32, 224, 512, 320, 576, 160, 48, 128, 256, 96, 16)
 _LIKELY = (3, 64, 224, 512)
 _STEP = 32
-# Odd, and apart from each other and from 1 behind strides of 32 in all.
+# Odd, and still different from each other and from 1 after strides with a product of 32.
 _LARGER, _LARGER_STEP, _LARGER_ELEMENTS = 37, 30, 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """The free labels of a model, in the order they are met, and the sizes that are given."""
+    """The labels of a model's free dims in the order of its inputs, and the sizes that are fixed already (`given`).
+
+    A label is the symbol of a dim, or `input[axis]` if the model declares none.
+    """
 
     labels: tuple[str, ...]
     leading: frozenset[str]
@@ -44,22 +47,31 @@ class Free:
     given: Mapping[str, int]
     specs: tuple[TensorSpec, ...] = field(default=(), repr=False)
     equal: Mapping[str, str] = field(default_factory=dict)
-    """By further label: the label in `labels` with the same size."""
+    """Further label -> the label in `labels`, `given` or `sums` that has the same size."""
     sums: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
-    """By further label: the terms of the sum that it is."""
+    """Further label -> the terms whose sum is its size."""
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """By label: the smallest and the largest size for the runs."""
+    """Label -> the smallest and the largest size for the runs."""
     cases: Sequence[Mapping[str, int]] = ()
-    """Assignments of sizes: every set of sizes contains one of them, because the model refuses most other sets."""
+    """Partial assignments of sizes. Each principal set of sizes, except that of all 1, includes one of them.
+
+    The model refuses most sets of sizes that include none.
+    """
 
     def complete(self, sizes: Mapping[str, int]) -> Sizes:
-        """Return the sizes of all labels. A label that is a sum, such as `past + 1`, follows from its terms."""
+        """Return the sizes of all labels, computed from those of free labels.
+
+        Sizes that are fixed already have priority.
+
+        A label that is a sum, such as `past + 1`, is computed from its terms.
+        """
         within = {label: self.within_range(label, size) for label, size in sizes.items()}
         complete_sizes = self._with_equal({**within, **self.given})
         sums = {label: total for label in complete_sizes if (total := _sum_of(label, complete_sizes)) is not None}
         return self._with_equal({**complete_sizes, **sums, **self.given})
 
     def _with_equal(self, sizes: Sizes) -> Sizes:
+        """Return the sizes with those of equal labels and of sums added."""
         with_equal = {**sizes, **{label: sizes[same] for label, same in self.equal.items() if same in sizes}}
         totals = {
             label: sum(part if isinstance(part, int) else with_equal[part] for part in parts)
@@ -69,25 +81,25 @@ class Free:
         return {**with_equal, **totals, **{label: totals[same] for label, same in self.equal.items() if same in totals}}
 
     def within_range(self, label: str, size: int) -> int:
-        """Return the size, clamped to the range of a label."""
+        """Return the size, clamped to the range of the label."""
         low, high = self.ranges.get(label, (size, size))
         return min(max(size, low), high)
 
     def fits(self, sizes: Mapping[str, int]) -> bool:
-        """Return whether the inputs are small enough to be made."""
+        """Return whether every input has at most `MOST_ELEMENTS` elements under these sizes."""
         return all(math.prod(shape_of(spec, sizes)) <= MOST_ELEMENTS for spec in self.specs)
 
 
 def shape_of(spec: TensorSpec, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """Return an input's shape under these sizes. Shape: one int an axis."""
+    """Return the shape of an input under these sizes: one int for each axis."""
     return tuple(dim if isinstance(dim, int) else sizes[dim] for dim in spec.dims or ())
 
 
 def free_dims(before: Interface, after: Interface, pair: Pair) -> Free | str:
-    """Collect the free dims of two models, or say why no size fits both.
+    """Return the free dims of two models, or a text that states why no sizes fit both models.
 
-    Labels are the first model's. The user's sizes hold for both models, and so do the sizes that only
-    the second declares. Raises GraphfixError for a symbol or an input that does not exist.
+    The labels are those of the first model. The user's sizes apply to both models, and so do sizes that only the second
+    model declares. Raise GraphfixError for an unknown symbol or input.
     """
     _check_names(before, after, pair.bindings, pair.shapes)
     input_dims = {spec.alias: spec.dims for spec in before.input_specs if spec.alias} | {
@@ -115,7 +127,12 @@ def free_dims(before: Interface, after: Interface, pair: Pair) -> Free | str:
 
 
 def principal(free: Free, runs: int) -> list[tuple[str, Sizes]]:
-    """Return the sets of sizes for a verdict, best first: distinct, all 1, all 2, all 0, then more distinct ones."""
+    """Return the first `runs` sets of sizes, as pairs (kind, sizes), best first.
+
+    The order is: distinct sizes, all 1, all 2, all 0, further distinct sizes.
+
+    Without free labels, return `runs` equal sets of the kind "given".
+    """
     if not free.labels:
         return [("given", free.complete({}))] * runs
     wanted = [
@@ -131,12 +148,15 @@ def principal(free: Free, runs: int) -> list[tuple[str, Sizes]]:
 
 
 def _in_case(free: Free, kind: str, sizes: Sizes, case: Mapping[str, int]) -> Sizes:
-    """Return the sizes with those of a case. In the set of zeros the sizes outside the case are distinct instead."""
+    """Return the sizes with those of a case inserted. For the kind "0", sizes outside the case are distinct, not 0."""
     return {**(_distinct(free, 0) if case and kind == "0" else sizes), **case}
 
 
 def alternatives(free: Free, kind: str, base: Mapping[str, int] | None) -> Iterator[Sizes]:
-    """Yield sizes to try after a model refuses the principal ones. `base` are sizes that it accepted."""
+    """Yield at most `MOST_TRIES` sets of sizes to try after a model refused a set of this kind.
+
+    `base` are sizes that the model accepted; None if it accepted none so far.
+    """
     if not free.labels:
         return
     tried = _searched(free) if base is None else _varied(free, kind, base)
@@ -144,7 +164,7 @@ def alternatives(free: Free, kind: str, base: Mapping[str, int] | None) -> Itera
 
 
 def likely(free: Free) -> Iterator[Sizes]:
-    """Yield a few sizes to try after a model refuses distinct ones: 3 for most labels, large ones for some."""
+    """Yield a few sets of sizes to try after a model refused distinct ones: 3 for most labels, large ones for some."""
     rest = [label for label in free.labels if label not in free.leading]
     groups = [rest, *([label] for label in free.labels), list(free.labels)]
     pairs = itertools.product(_LIKELY, filter(None, groups))
@@ -152,7 +172,7 @@ def likely(free: Free) -> Iterator[Sizes]:
 
 
 def _fresh(free: Free, tried: Iterable[Sizes]) -> Iterator[Sizes]:
-    """Yield complete sets of sizes with small enough inputs, each once."""
+    """Yield each set of sizes once, completed for all labels. Skip sets whose inputs are too large."""
     seen: list[Sizes] = []
     for sizes in tried:
         complete = free.complete(sizes)
@@ -162,7 +182,10 @@ def _fresh(free: Free, tried: Iterable[Sizes]) -> Iterator[Sizes]:
 
 
 def _varied(free: Free, kind: str, base: Mapping[str, int]) -> Iterator[Sizes]:
-    """Yield small changes of accepted sizes: of the batch sizes, then of each label alone."""
+    """Yield small changes of the accepted sizes `base`, for the kind "larger", "1", "2" or "0".
+
+    For a number, the batch sizes are set to it together, then each label alone. Other kinds yield nothing.
+    """
     if kind == "larger":
         yield from _larger(free, base)
     if kind in ("larger", "distinct"):
@@ -178,9 +201,10 @@ def _varied(free: Free, kind: str, base: Mapping[str, int]) -> Iterator[Sizes]:
 
 
 def _larger(free: Free, base: Mapping[str, int]) -> Iterator[Sizes]:
-    """Enlarge the last two but batch sizes, if one is small: at small ones strides leave axes of 1, which hide much.
+    """Yield the accepted sizes `base` with two sizes enlarged: the last two that are no batch sizes, if one is small.
 
-    All together stay few elements: what a model makes of them, as attention over all, may be their square.
+    At small sizes, strides reduce axes to 1, and axes of size 1 hide wrong alignments. The number of elements stays
+    small because a model may compute their square, for example attention between all positions.
     """
     first = [str(spec.dims[0]) for spec in free.specs if spec.dims and len(spec.dims) > 1]
     batches = {free.equal.get(dim, dim) for dim in first}
@@ -197,13 +221,13 @@ def _larger(free: Free, base: Mapping[str, int]) -> Iterator[Sizes]:
 
 
 def _batch(free: Free, base: Mapping[str, int]) -> list[str]:
-    """Return the batch sizes. Other labels of that size may have to change with them, though they are other symbols."""
+    """Return the labels of batch sizes and of equal sizes, which may have to change together with them."""
     sizes = {base[label] for label in free.labels if label in free.leading}
     return [label for label in free.labels if base[label] in sizes]
 
 
 def _searched(free: Free) -> Iterator[Sizes]:
-    """Yield small sizes for most labels and large ones for some: for pictures, recordings and sequences."""
+    """Yield small sizes for most labels and large ones for some, as for pictures, recordings and sequences."""
     rest = [label for label in free.labels if label not in free.leading]
     groups = [rest, *([label] for label in free.labels[:6]), list(free.labels)]
     for group in filter(None, groups):
@@ -218,6 +242,7 @@ def _searched(free: Free) -> Iterator[Sizes]:
 
 
 def _mixed(free: Free, group: Sequence[str], size: int) -> Iterator[Sizes]:
+    """Yield sets of sizes that are `size` for a group of labels (equal, or in steps of 32) and small for the rest."""
     stepped = {label: size + _STEP * i for i, label in enumerate(group)}
     same = dict.fromkeys(group, size)
     for small in (_distinct(free, 0), _all(free, 3), _all(free, 1)):
@@ -226,6 +251,10 @@ def _mixed(free: Free, group: Sequence[str], size: int) -> Iterator[Sizes]:
 
 
 def _distinct(free: Free, start: int) -> Sizes:
+    """Return a different prime for each label, from number `start` of the list of primes.
+
+    Primes repeat after 24 labels.
+    """
     primes = itertools.cycle(_PRIMES)
     return dict(zip(free.labels, itertools.islice(primes, start, None), strict=False))
 
@@ -235,7 +264,7 @@ def _all(free: Free, size: int) -> Sizes:
 
 
 def _sum_of(label: str, sizes: Mapping[str, int]) -> int | None:
-    """Return the terms of a label such as `past_length + 1`."""
+    """Return the size of a label that is written as a sum, such as `past_length + 1`. None if a term is unknown."""
     terms = [term.strip() for term in label.split("+")]
     if len(terms) == 1 or not all(term in sizes or re.fullmatch(r"\d+", term) for term in terms):
         return None
@@ -245,7 +274,7 @@ def _sum_of(label: str, sizes: Mapping[str, int]) -> int | None:
 def _demands(
     before: Interface, after: Interface, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> Iterator[tuple[Dim, int]]:
-    """Yield (dim of the first model, its size) for each known size."""
+    """Yield (dim of the first model, size) for each size that the user, the second model or a constant requires."""
     for a, b in zip(before.inputs, after.inputs, strict=True):
         other = a.dims if b.dims is None else b.dims
         for dim, second in zip(a.dims or (), other or (), strict=False):
@@ -264,6 +293,7 @@ def _demands(
 def _check_names(
     before: Interface, after: Interface, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> None:
+    """Raise BindingError if the user bound a label that does not exist, or a shape that does not fit an input."""
     inputs = {spec.name: spec.dims for spec in before.input_specs}
     dims = {dim for interface in (before, after) for spec in interface.input_specs for dim in spec.dims or ()}
     for name in bindings:

@@ -1,4 +1,4 @@
-"""Ask a runtime whether a model runs at given sizes of its inputs. Each question is one run on seeded inputs."""
+"""Check whether a model runs at certain sizes of its inputs. Each check is one run on seeded inputs."""
 
 from __future__ import annotations
 
@@ -28,22 +28,28 @@ if TYPE_CHECKING:
 
 _KERNELS = "builtin"
 _SECONDS = 60.0
-"""The most seconds of one run. Sizes that take longer are not used as defaults."""
+"""The time limit of one run, in seconds. Sizes that need more time are not used as defaults."""
 
 Taken: TypeAlias = Literal["yes", "NaN", "no"]
-"""`NaN`: the model runs, and all elements of an output are NaN."""
+"""Whether a model runs at certain sizes. `NaN`: it runs, but all elements of an output are NaN."""
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """A loaded model, which is run at several sizes."""
+    """A loaded model that can be run at several sizes.
+
+    `limits` maps shapes of the inputs to the limits of their values.
+    """
 
     session: Session
     interface: Interface
     limits: Callable[[Mapping[str, tuple[int, ...]]], Limits]
 
     def takes(self, shapes: Mapping[str, Sequence[int]]) -> Taken:
-        """Return whether the model runs at these shapes of all inputs. An output without elements does not count."""
+        """Return whether the model runs at these shapes of all inputs: "yes", "NaN" or "no".
+
+        Outputs without elements are ignored: the result is "no" if no output has an element.
+        """
         inputs = tuple(replace(spec, dims=tuple(shapes[spec.name])) for spec in self.interface.inputs)
         interface = replace(self.interface, inputs=inputs)
         input_limits = self.limits({name: tuple(shape) for name, shape in shapes.items()})
@@ -59,9 +65,11 @@ class Runs:
 
 @contextmanager
 def running(path: Path, values: Mapping[str, InputValue], data_root: Sequence[Path]) -> Iterator[Runs | None]:
-    """Yield the loaded model, whose inputs of these names are constants; None if the runtime does not load it.
+    """Yield the loaded model, with the inputs in `values` set to constants.
 
-    Raises GraphfixError for external data that lies neither in the model's folder nor in `data_root`.
+    None if the runtime does not load the model.
+
+    Raise GraphfixError for external data that is neither in the model's folder nor in `data_root`.
     """
     with Child(_SECONDS) as child:
         try:

@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """How the sizes of a model's inputs depend on one another."""
+    """How the sizes of a model's inputs depend on one another. Sizes are identified by labels."""
 
     numbers: Mapping[str, int] = field(default_factory=dict)
-    """The only size of each of these labels."""
+    """Label -> the only size that the model accepts for it."""
     equal: Sequence[tuple[str, str]] = ()
     """Pairs of labels with the same size."""
     sums: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
-    """The terms of each label that is a sum."""
+    """Label -> the terms whose sum is its size."""
     cases: Sequence[Mapping[str, int]] = ()
-    """Assignments of sizes; every run must satisfy at least one of them."""
+    """Partial assignments of sizes. The model accepts only sizes that include at least one of them."""
 
 
 def related(free: Free, relations: Relations) -> Free:
-    """Return the free sizes under relations. Sizes that the user gives are not changed."""
+    """Return the free sizes with these relations applied. Sizes from the user are not changed."""
     for one, other in relations.equal:
         free = _with_same(free, one, other)
     for label, size in relations.numbers.items():
@@ -42,7 +42,7 @@ def related(free: Free, relations: Relations) -> Free:
 
 
 def _allows(free: Free, case: Mapping[str, int]) -> bool:
-    """Return whether a case is consistent with the given sizes, the sums and the ranges."""
+    """Return whether a case is consistent with the sizes that are fixed already, the sums and the ranges."""
     return all(
         label not in free.sums and free.given.get(label, size) == size and free.within_range(label, size) == size
         for label, size in case.items()
@@ -50,7 +50,7 @@ def _allows(free: Free, case: Mapping[str, int]) -> bool:
 
 
 def _with_same(free: Free, one: str, other: str) -> Free:
-    """Join two labels of one size; the first one stays if both are free."""
+    """Return the free sizes with two labels made equal. If both are free, label `one` remains."""
     one, other = free.equal.get(one, one), free.equal.get(other, other)
     if one == other:
         return free
@@ -65,6 +65,7 @@ def _with_same(free: Free, one: str, other: str) -> Free:
 
 
 def _with_number(free: Free, label: str, size: int) -> Free:
+    """Return the free sizes with a label fixed to a size; unchanged if the label is not free."""
     label = free.equal.get(label, label)
     if label not in free.labels:
         return free
@@ -72,7 +73,11 @@ def _with_number(free: Free, label: str, size: int) -> Free:
 
 
 def _with_sum(free: Free, label: str, parts: Sequence[int | str]) -> Free:
-    """Add a sum. If its total is given, the first free term gets the rest, and each other free term 1."""
+    """Return the free sizes with a label made a sum of `parts`.
+
+    If the size of the sum itself is fixed already, the first free term gets the remaining size and each other free term
+    1.
+    """
     label = free.equal.get(label, label)
     own = [free.equal.get(part, part) if isinstance(part, str) else part for part in parts]
     if label in free.given:
@@ -83,6 +88,7 @@ def _with_sum(free: Free, label: str, parts: Sequence[int | str]) -> Free:
 
 
 def _with_parts(free: Free, total: int, parts: Sequence[int | str]) -> Free:
+    """Return the free sizes with the free terms of a sum fixed so that the terms add up to `total`."""
     part_sizes = [part if isinstance(part, int) else free.given.get(part) for part in parts]
     unknown = [str(part) for part, size in zip(parts, part_sizes, strict=True) if size is None]
     rest = total - sum(size for size in part_sizes if size is not None)
@@ -92,4 +98,5 @@ def _with_parts(free: Free, total: int, parts: Sequence[int | str]) -> Free:
 
 
 def _without(free: Free, label: str) -> tuple[str, ...]:
+    """Return the free labels except this one."""
     return tuple(each for each in free.labels if each != label)

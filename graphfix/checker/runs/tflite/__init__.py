@@ -1,4 +1,4 @@
-"""The TFLite side of the runs: LiteRT runs both models on each of its kernel sets."""
+"""Runs of TFLite models: LiteRT runs both models on each of its kernel sets."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LARGEST_COPY = 1 << 30
-"""Bytes of the largest file that is copied, or read into objects and cut, to find something out."""
+"""The largest file, in bytes, that is copied, or read into objects to cut it."""
 
 
 def too_large(path: Path) -> bool:
-    """Whether a file is too large to be copied, or read into objects."""
+    """Return whether a file is too large to be copied or read into objects."""
     return path.stat().st_size > _LARGEST_COPY

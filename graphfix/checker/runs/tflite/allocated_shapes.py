@@ -1,4 +1,4 @@
-"""Whether LiteRT's allocation gives the tensors of a static model the shapes that its file declares."""
+"""Check whether LiteRT allocates the tensors of a static model with the shapes that the file declares."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Declared:
-    """A shape of the file: of which tensor, where its vector begins (0: it has none), and what it says."""
+    """The declared shape of a tensor. `vector` is the place of its numbers in the file (0: no shape)."""
 
     graph: int
     tensor: int
@@ -41,11 +41,11 @@ class _Declared:
 def shapes_hold(
     sessions: Sessions, path: Path, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> bool:
-    """Whether every operator's result is allocated as it is declared; False where LiteRT does not compute all of them.
+    """Return whether LiteRT allocates every operator's result with its declared shape.
 
-    A kernel whose result follows from values leaves the shape that was stored. So LiteRT is asked about a copy of
-    the file in which the stored shapes of all results are wrong: what is right there, LiteRT has computed. With an
-    input of a free size the answer is False: an allocation is of one size.
+    A kernel whose result depends on values does not change the stored shape. So LiteRT allocates a copy of the file in
+    which the stored shapes of all results are wrong. If a shape is right there, LiteRT has computed it. Return False if
+    an input has a free size, because an allocation has constant sizes, and also if LiteRT refuses the copy.
     """
     inputs = _inputs(path, bindings, shapes)
     if inputs is None or too_large(path):
@@ -67,7 +67,7 @@ def shapes_hold(
 def _inputs(
     path: Path, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> dict[int, tuple[int, ...]] | None:
-    """Return the sizes of the main inputs by tensor; None where one is free."""
+    """Return the sizes of the main inputs, by tensor number; None if a size is free."""
     graph = read_graphs(path)[0]
     found = {}
     for at in graph.inputs:
@@ -79,7 +79,10 @@ def _inputs(
 
 
 def _with_wrong_shapes(path: Path) -> list[_Declared] | None:
-    """Make the stored shapes of all results wrong; return what they were, None where one can't be told apart."""
+    """Overwrite the stored shapes of all results with wrong ones, and return the original ones.
+
+    Return None if a result stores its shape at the same place in the file as a tensor that is no result.
+    """
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as data:
         computed, others = _sorted(Tables(data))
         kept = {each.vector for each in others if each.vector}
@@ -92,7 +95,7 @@ def _with_wrong_shapes(path: Path) -> list[_Declared] | None:
 
 
 def _sorted(tables: Tables) -> tuple[list[_Declared], list[_Declared]]:
-    """Return the shapes of what operators compute, and of all other tensors."""
+    """Return the shapes of all operators' results, and the shapes of all other tensors."""
     computed: list[_Declared] = []
     others: list[_Declared] = []
     for index, graph in enumerate(tables.root().each(MODEL_SUBGRAPHS)):

@@ -1,6 +1,6 @@
-"""Cut operators out of TFLite models: unknown custom operators, or all operators behind one whose kernel aborts.
+"""Cut operators out of TFLite models: unknown custom operators, or all operators after one whose kernel aborts.
 
-A model is read into LiteRT's object API as a whole, so models above 1 GiB are not cut (`too_large`).
+LiteRT's object API reads a complete model into memory, so models above 1 GiB are not cut (`too_large`).
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 
 def _read(path: Path) -> Any:  # noqa: ANN401 - generated
-    """Return a file as a ModelT, which can be changed."""
+    """Read a file as a ModelT, which can be changed."""
     return schema.ModelT.InitFromPackedBuf(path.read_bytes(), 0)
 
 
 def _packed(model: Any) -> bytes:  # noqa: ANN401 - generated
-    """Return the bytes of a ModelT's file."""
+    """Return the bytes of the file for a ModelT."""
     builder = flatbuffers.Builder(1024)
     builder.Finish(model.Pack(builder), TFLITE_IDENTIFIER)
     return bytes(builder.Output())
 
 
-# --- custom operators that LiteRT does not know: their results become inputs of the model, their operands outputs -----
+# --- unknown custom operators: their results become inputs of the model, and their operands outputs -------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """One operator that was taken out: what must be alike in both models."""
+    """An operator that was cut out. All fields must be equal in both models."""
 
     name: str
     options: bytes
@@ -51,24 +51,28 @@ class _Taken:
 
 @dataclass(slots=True)
 class CutModels:
-    """Both models, from which one custom operator after the other is taken; to read and to write them takes long."""
+    """Both models, from which custom operators are cut one after the other.
+
+    Models stay in memory, as reading is slow.
+    """
 
     paths: tuple[Path, Path]
     folder: Path
-    """Where the models without the operators are written."""
+    """The folder in which the cut models are written."""
     names: list[str] = field(default_factory=list)
-    """The custom operators that were taken out of both models."""
+    """The custom operators that were cut out of both models."""
     fault: str | None = None
-    """The reason why the models can't be cut alike; None if there is none so far."""
+    """The reason why the models can't be cut in the same way; None if there is none so far."""
     _read: tuple[Any, ...] = ()
 
     def take(self, name: str) -> None:
-        """Take a custom operator out of both models, unless there is a fault, or it was taken already."""
+        """Cut a custom operator out of both models, unless there is a fault or it was cut already."""
         if self.fault is None and name not in self.names:
             self.names.append(name)
             self.fault = self._taken(name)
 
     def _taken(self, name: str) -> str | None:
+        """Cut a custom operator out of both models; return why that is impossible, or None."""
         if any(map(too_large, self.paths)):
             return "a model above 1 GiB is not cut there"
         self._read = self._read or tuple(map(_read, self.paths))
@@ -77,7 +81,7 @@ class CutModels:
         return fault if fault is not None or taken[0] == taken[1] else "the two models do not have it alike"
 
     def written(self, which: Literal[0, 1]) -> Path:
-        """Return the file of the first or the second model without what was taken."""
+        """Write the first (0) or the second (1) model without the cut operators, and return the path."""
         path = self.folder / f"{('before', 'after')[which]}-{len(self.names)}.tflite"
         if not path.exists():
             path.write_bytes(_packed(self._read[which]))
@@ -85,6 +89,10 @@ class CutModels:
 
 
 def _cut(model: Any, name: str) -> list[_Taken] | str:  # noqa: ANN401 - generated
+    """Cut all operators of this name out of subgraph 0; return them, or the reason why that is impossible.
+
+    The results of a cut operator become inputs of the model, and its computed operands become outputs.
+    """
     codes = {at for at, code in enumerate(model.operatorCodes) if _custom_name(code) == name}
     if any(op.opcodeIndex in codes for graph in model.subgraphs[1:] for op in graph.operators or ()):
         return "it stands in a body that can't be cut"
@@ -97,7 +105,7 @@ def _cut(model: Any, name: str) -> list[_Taken] | str:  # noqa: ANN401 - generat
     graph.inputs = [*graph.inputs, *results]
     kept = [index for index in map(int, graph.outputs) if index not in results]
     graph.outputs = list(dict.fromkeys([*kept, *operands]))
-    model.signatureDefs = None  # they would name outputs that are inputs now
+    model.signatureDefs = None  # the signatures would list outputs that are inputs now
     if not graph.outputs:
         return "nothing is left without it"
     return [_taken(model, graph, op) for op in gone]
@@ -116,15 +124,19 @@ def _custom_name(code: Any) -> str:  # noqa: ANN401 - generated
 
 
 def _indices(rows: Iterable[Any]) -> list[int]:
-    """Return the tensors of many operators, each once, in order."""
+    """Return the tensors in all rows, each once, in order. Absent tensors (-1) are skipped."""
     return list(dict.fromkeys(int(index) for row in rows for index in (row if row is not None else ()) if index >= 0))
 
 
-# --- the operator whose kernel ends the process: the last one of the shortest beginning of a model that aborts --------
+# --- the operator whose kernel aborts: the last operator of the shortest beginning of the model that aborts -----------
 
 
 def aborting_operator(sessions: Sessions, path: Path, kernels: str, feeds: Mapping[str, object]) -> str | None:
-    """Name the operator of subgraph 0 as `ADD#3`; None where no beginning of the model aborts on these inputs."""
+    """Return the operator of subgraph 0 whose kernel aborts the process, such as `ADD#3`.
+
+    Return None if the model does not abort on these inputs, or if it is too large. The operator is found by bisection:
+    it is the last operator of the shortest beginning of the model that aborts.
+    """
     if too_large(path):
         return None
     model = _read(path)
@@ -142,7 +154,7 @@ def aborting_operator(sessions: Sessions, path: Path, kernels: str, feeds: Mappi
 
         if not operators or not aborts(len(operators)):
             return None
-        low, high = 0, len(operators)  # the first `low` run, the first `high` abort
+        low, high = 0, len(operators)  # the first `low` operators run, and the first `high` operators abort
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if aborts(middle) else (middle, high)
@@ -150,7 +162,10 @@ def aborting_operator(sessions: Sessions, path: Path, kernels: str, feeds: Mappi
 
 
 def _beginning(model: Any, operators: list[Any], count: int) -> bytes:  # noqa: ANN401 - generated
-    """Write a model with its first operators only, and the results of the last of them as outputs."""
+    """Return the bytes of a model with only its first `count` operators.
+
+    Its outputs are the results of the last one.
+    """
     graph = model.subgraphs[0]
     graph.operators, graph.outputs = operators[:count], operators[count - 1].outputs
     model.signatureDefs = None

@@ -1,6 +1,6 @@
-"""Find what the integer inputs of a TFLite model index or steer, so that seeded values stay inside.
+"""Find the limits of integer inputs of a TFLite model that are indices or control sizes, for seeded values.
 
-Source: the kernels of LiteRT; most of them refuse an index out of range, and some read past the end.
+Source: the kernels of LiteRT. Most kernels refuse an index out of range, but some read past the end.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from graphfix.checker.files.tflite.graphs import Graph, Op
 
 _CHOICES = ("SELECT", "SELECT_V2")
-# Operators whose result holds elements of these operands (None: of all) and nothing else.
+# Operators whose result contains only elements of these operands (None: of all operands).
 _CARRIERS: dict[str, tuple[int, ...] | None] = {
     **dict.fromkeys(
         "RESHAPE EXPAND_DIMS SQUEEZE TRANSPOSE SLICE STRIDED_SLICE TILE BROADCAST_TO GATHER GATHER_ND UNPACK "
@@ -42,7 +42,7 @@ _CARRIERS: dict[str, tuple[int, ...] | None] = {
     "SPLIT": (1,),
     **dict.fromkeys(_CHOICES, (1, 2)),
 }
-# Scalars and shapes that steer how much is computed: small, and never 0.
+# Scalars and shapes that control the amount of computation: small, so that a run is short, and mostly not 0.
 _STEERING: dict[str, dict[int, Interval]] = {
     "FILL": {0: (1, 4)},
     "RANGE": {0: (0, 1), 1: (2, 6), 2: (1, 2)},
@@ -73,7 +73,7 @@ _STEERING: dict[str, dict[int, Interval]] = {
     "STABLEHLO_SHIFT_LEFT": {1: (0, 3)},
 }
 _WHOLE_ONLY = frozenset({"DIV", "FLOOR_DIV", "FLOOR_MOD", "POW"})
-"""Operators that limit operands of whole numbers only: they fail for a divisor of 0 or a negative exponent."""
+"""Operators that restrict integers only: they fail for a divisor of 0 or a negative exponent."""
 _ARITHMETIC = {"ADD": "Add", "SUB": "Sub", "MUL": "Mul", "FLOOR_DIV": "Div", "DIV": "Div"}
 _UNARY = {
     "CAST": "Cast",
@@ -94,10 +94,11 @@ def limits(
     *,
     fractional: Collection[str] = (),
 ) -> Limits:
-    """Find the limits of a subgraph's inputs: `names` has their tensors, `shapes` what is fed.
+    """Return the limits of the inputs of a subgraph.
 
-    If the size of an indexed axis is not known, the index is 0. `fractional` names the inputs of floats, for which the
-    limits of `_WHOLE_ONLY` do not hold.
+    `names` maps an input tensor to its name, and `shapes` a name to the shape that is fed. If the size of an indexed
+    axis is unknown, the only valid index is 0. `fractional` contains the names of float inputs, to which the limits of
+    the operators in `_WHOLE_ONLY` do not apply.
     """
     search = _Search(graphs, subgraph, {index: shapes[name] for index, name in names.items() if name in shapes})
     intervals: dict[str, Interval] = {}
@@ -112,7 +113,10 @@ def limits(
 
 
 def _given(search: _Search, subgraph: int, names: Mapping[int, str]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield the shapes that inputs ask of a TRANSPOSE_CONV: its data have just these sizes, or a few others."""
+    """Yield (input, elements) for inputs that are the output shape of a TRANSPOSE_CONV, computed from data and kernel.
+
+    Few other shapes would be valid.
+    """
     for op in search.graphs[subgraph].ops:
         if op.name != "TRANSPOSE_CONV" or op.inputs[0] not in names:
             continue
@@ -129,7 +133,7 @@ def _given(search: _Search, subgraph: int, names: Mapping[int, str]) -> Iterator
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """Follows tensors back to the inputs of one subgraph."""
+    """Traces tensors back to the inputs of one subgraph. `fed` contains the shapes of the inputs that are fed."""
 
     graphs: Sequence[Graph]
     subgraph: int
@@ -143,12 +147,16 @@ class _Search:
                     self.callers.setdefault(body, []).append((where, op))
 
     def shape(self, where: int, tensor: int) -> tuple[int | None, ...]:
-        """Return the sizes of a tensor, None for one that is not known."""
+        """Return the sizes of a tensor of subgraph `where`; None for an unknown size."""
         fed = self.fed.get(tensor) if where == self.subgraph else None
         return self.graphs[where].shapes[tensor] if fed is None else fed
 
     def origins(self, where: int, tensor: int, interval: Interval, steps: int = 0) -> Iterator[tuple[int, Interval]]:
-        """Yield (input, what it must keep to) for the inputs that a tensor's values come from."""
+        """Yield (input tensor, interval) for the inputs from which a tensor's values are computed.
+
+        `interval` contains the valid values of `tensor`. It is converted to an interval of the input, operator by
+        operator.
+        """
         graph = self.graphs[where]
         if steps > MOST_STEPS or tensor < 0:
             return
@@ -156,7 +164,7 @@ class _Search:
             if where == self.subgraph:
                 yield tensor, interval
             for caller, op in self.callers.get(where, ()):
-                # the condition stands before the operands of an IF
+                # operand 0 of an IF is the condition
                 operands = op.inputs[1:] if op.name == "IF" else op.inputs
                 yield from self.origins(caller, operands[graph.inputs.index(tensor)], interval, steps + 1)
         elif tensor in graph.makers:
@@ -169,7 +177,7 @@ class _Search:
 
 
 def _sources(graph: Graph, op: Op, interval: Interval) -> Iterator[tuple[int, Interval]]:
-    """Yield the operands that a result's elements come from, with what they may be."""
+    """Yield (operand, interval) for the operands from which the elements of an operator's result are computed."""
     if op.name in _CARRIERS:
         places = _CARRIERS[op.name]
         yield from ((tensor, interval) for at, tensor in enumerate(op.inputs) if places is None or at in places)
@@ -182,7 +190,7 @@ def _sources(graph: Graph, op: Op, interval: Interval) -> Iterator[tuple[int, In
 
 
 def _arithmetic(graph: Graph, op: Op, interval: Interval) -> Iterator[tuple[int, Interval]]:
-    """Yield each operand beside a constant, with its interval."""
+    """Yield (operand, interval) for each operand whose other operand is a constant."""
     for at, tensor in enumerate(op.inputs):
         constant = graph.constants.get(op.inputs[1 - at])
         if constant is None or constant.dtype.kind not in "iuf":
@@ -196,7 +204,7 @@ def _arithmetic(graph: Graph, op: Op, interval: Interval) -> Iterator[tuple[int,
 
 
 def _demands(search: _Search, where: int, op: Op) -> Iterator[tuple[int, Interval]]:
-    """Yield (tensor, interval) for every operand of an operator whose values must stay in one."""
+    """Yield (tensor, interval) for every operand of an operator whose values must be in an interval."""
     for place, interval in _STEERING.get(op.name, {}).items():
         if place < len(op.inputs):
             yield op.inputs[place], interval
@@ -204,7 +212,7 @@ def _demands(search: _Search, where: int, op: Op) -> Iterator[tuple[int, Interva
 
 
 def _indices(search: _Search, where: int, op: Op) -> Iterator[tuple[int, Interval]]:
-    """Yield the operands that are indices, and what they may be under the sizes that they index."""
+    """Yield (tensor, interval) for the operands that are indices, for the sizes that they index."""
     sizes = [search.shape(where, tensor) if tensor >= 0 else () for tensor in op.inputs]
     constants = search.graphs[where].constants
     match op.name:
@@ -225,4 +233,5 @@ def _indices(search: _Search, where: int, op: Op) -> Iterator[tuple[int, Interva
 
 
 def _dim(shape: tuple[int | None, ...], axis: int) -> int | None:
+    """Return the size of an axis; None if unknown or out of range."""
     return shape[axis] if -len(shape) <= axis < len(shape) else None

@@ -1,4 +1,4 @@
-"""One part of a verification: two files, one SignatureDef, one of LiteRT's kernel sets."""
+"""Run two TFLite files for one SignatureDef on one kernel set of LiteRT, and compare the outputs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ KERNEL_NAMES = {"reference": "the reference kernels", "builtin": "the builtin ke
 
 @dataclass(frozen=True, slots=True)
 class Opener:
-    """Loads one file on one kernel set, for one of its SignatureDefs or (None) for subgraph 0."""
+    """Loads one file on one kernel set, for one SignatureDef, or for subgraph 0 if `signature` is None."""
 
     sessions: Sessions
     path: Path
@@ -65,54 +65,60 @@ class Opener:
     signature: str | None = None
 
     def __call__(self) -> LitertSession:
-        """Load it as it is. Raises RefusedError."""
+        """Load the file unchanged. Raise RefusedError."""
         return self.sessions.load_tflite(self.path, self.kernels, signature=self.signature)
 
     def exposing(self, names: Sequence[str]) -> LitertSession:
-        """Load it with further outputs. XNNPACK keeps no inner tensors: the builtin kernels show them."""
+        """Load the file with further tensors as outputs.
+
+        XNNPACK keeps no inner tensors, so the builtin kernels are used instead.
+        """
         kernels = "builtin" if self.kernels == "xnnpack" else self.kernels
         return self.sessions.load_tflite(self.path, kernels, signature=self.signature, expose=names)
 
 
 @dataclass(frozen=True, slots=True)
 class KernelRun:
-    """What the runs of one kernel set showed."""
+    """The result of the runs on one kernel set, for one signature."""
 
     kernels: str
     signature: str
     verdict: Verdict
     cases: tuple[Case, ...] = ()
-    """The inputs that the original took; none where it does not run."""
+    """The inputs that the original accepted; empty if it does not run."""
     custom: str = ""
-    """The custom operator that LiteRT has no kernel for."""
+    """The custom operator for which LiteRT has no kernel; empty if there is none."""
     inexact: Mapping[InexactSite, float] = field(default_factory=dict)
-    """How far the inexact sites are off that these runs showed."""
+    """Inexact site -> its largest difference in these runs, divided by the largest magnitude."""
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """All runs, each with its kernel set."""
+        """All runs, each with its kernel set and signature."""
         return tuple(replace(run, kernels=self.kernels, signature=self.signature) for run in self.verdict.runs)
 
 
 @dataclass(frozen=True, slots=True)
 class KernelRunner:
-    """Two files and the process that runs them."""
+    """Two files, the task, and the processes that run them."""
 
     task: Task
     sessions: Sessions
     paths: tuple[Path, Path]
     own_inputs: bool = False
-    """Whether the inputs are made even where the task has a file of them."""
+    """Whether inputs are generated even if the task contains a file of inputs."""
     witness: Witness | None = None
     """Records the sizes of inner values during the runs of the first kernel set that runs the main graph."""
     pace: Pace | None = None
     """The times of the brief runs so far; None if the runs are not brief."""
     least: bool = False
-    """Whether the least sizes come first."""
+    """Whether the smallest sizes are run first."""
     _graphs: dict[Path, tuple[Graph, ...]] = field(default_factory=dict, repr=False)
 
     def run(self, kernels: str, signature: str | None, cases: Sequence[Case]) -> KernelRun:
-        """Run both files; `cases` are the inputs that another kernel set has taken."""
+        """Run both files on a kernel set.
+
+        `cases` are inputs that another kernel set accepted; if empty, inputs are generated.
+        """
         openers = (
             Opener(self.sessions, self.paths[0], kernels, signature),
             Opener(self.sessions, self.paths[1], kernels, signature),
@@ -138,9 +144,9 @@ class KernelRunner:
         return KernelRun(kernels, signature or "", verdict, cases, inexact=self._inexact(*openers, cases))
 
     def _inexact(self, before: Opener, after: Opener, cases: Sequence[Case]) -> Mapping[InexactSite, float]:
-        """Observe the inexact sites of the subgraph that is run; none for XNNPACK, which keeps no inner tensors.
+        """Return how far the inexact sites of the subgraph differ. Empty for XNNPACK, which keeps no inner tensors.
 
-        With --signature the proof numbers the subgraph of that signature as 0, whatever its number in the files is.
+        With --signature, the proof numbers the subgraph of that signature as 0, whatever its number in the files is.
         """
         if not self.task.inexact or before.kernels == "xnnpack":
             return {}
@@ -151,9 +157,15 @@ class KernelRunner:
         return inexact_sites.observed((before.exposing, after.exposing), sites, [case.feeds for case in cases])
 
     def _weighed(self, opener: Opener, comparison: Comparison, answers: Answers) -> Verdict:
-        """Weigh, and where something differs put the original in the second one's place: it must not differ there."""
+        """Return the verdict of the comparison.
+
+        If a run differs, exclude outputs that the original does not determine.
+
+        These are outputs that change if the original is loaded again in a new process. Outputs that depend on an
+        operator that may read past the end of an operand are excluded, too.
+        """
         verdict = weigh(comparison, answers)
-        if verdict.status != "different" or self.task.brief:  # the runs that are not brief look into it
+        if verdict.status != "different" or self.task.brief:  # complete runs follow and examine the difference
             return verdict
         self.task.progress(f"{RUNS_OF_FIRST} in the place of the second")
         with Child() as sessions:
@@ -169,13 +181,13 @@ class KernelRunner:
         return weigh(comparison, stable) if found > undetermined else verdict
 
     def _unwritten(self, opener: Opener) -> dict[str, Undetermined]:
-        """Return the outputs that follow from a variable which nothing has written before it is read."""
+        """Return the outputs that depend on a variable that is read before it is written, each with the reason."""
         if not reads_variables(opener.path):
             return {}
         return unwritten_outputs(opener.path, opener().interface, opener.signature)
 
     def _loose(self, opener: Opener) -> dict[str, Undetermined]:
-        """Return the outputs behind an operator that LiteRT lets read past the end of an operand."""
+        """Return the outputs, with the reason, that depend on an operator that may read past the end of an operand."""
         if opener.signature is not None:
             return {}
         graph = self._read(opener.path)[0]
@@ -185,7 +197,7 @@ class KernelRunner:
         return {name: _reads_past_the_end(reader) for name, reader in readers.items()}
 
     def aborting(self, kernel_run: KernelRun) -> str:
-        """Return ` at ADD#3` for runs in which the original aborts, where the operator can be found."""
+        """Return ` at ADD#3` if the original aborts the process and the aborting operator is found; else ""."""
         if kernel_run.signature or not kernel_run.runs or "aborts the process" not in (kernel_run.verdict.reason or ""):
             return ""
         self.task.progress("looking for the operator that aborts")
@@ -199,6 +211,7 @@ class KernelRunner:
         return f" at {found}" if found is not None else ""
 
     def _answers(self, before: Opener, after: Opener, cases: Sequence[Case]) -> Answers | str:
+        """Run the original and return its outputs, or the reason why no sizes fit both models. Raise RefusedError."""
         session = before()
         watched = self._watched(session, before)
         if self.pace is not None:
@@ -215,7 +228,7 @@ class KernelRunner:
             second = second.without(first.constant_feeds)
             same = () if self.own_inputs else task.pair.same
             free = free_dims(first, second, replace(task.pair, bindings=bindings, shapes=shapes, same=same))
-        else:  # what was asked is about the main subgraph: another SignatureDef has inputs of other names
+        else:  # the user's sizes apply to the main subgraph, and another SignatureDef has inputs of other names
             free = free_dims(first, second, Pair(task.pair.before, task.pair.after, tflite=True))
         if isinstance(free, str):
             return free
@@ -224,13 +237,17 @@ class KernelRunner:
         return self._sweep(session, watched, before.signature, first, free)
 
     def _watched(self, session: LitertSession, opener: Opener) -> Session:
-        """Let the witness see the runs; XNNPACK keeps no inner tensors, and one kernel set is enough."""
+        """Return a session whose runs the witness observes.
+
+        Return the session unchanged if there is no witness, if it has observed runs already, or for a signature. Also
+        for XNNPACK, which keeps no inner tensors.
+        """
         if self.witness is None or self.witness.runs or opener.signature is not None or opener.kernels == "xnnpack":
             return session
         return _observed(session, self.witness)
 
     def _other_interface(self, session: LitertSession, other: Opener) -> Interface:
-        """Ask the second model for its interface; one that does not load is run at the first one's sizes."""
+        """Return the interface of the second model, or that of the first if the second does not load."""
         try:
             return litert_interface(other().interface)
         except RefusedError:
@@ -239,6 +256,7 @@ class KernelRunner:
     def _sweep(
         self, session: LitertSession, watched: Session, signature: str | None, interface: Interface, free: Free
     ) -> Answers:
+        """Run the original on seeded inputs at several sizes."""
         names = {spec.index: spec.name for spec in session.inputs}
         subgraph = dict(session.interface.signatures).get(signature or "", 0)
         limits_of = partial(limits, self._read(self.paths[0]), subgraph, names, fractional=interface.fractional)
@@ -270,7 +288,7 @@ class KernelRunner:
 
 
 def _observed(session: LitertSession, witness: Witness) -> Session:
-    """Return a session of subgraph 0 whose runs report the sizes that LiteRT allocates. Raises RefusedError."""
+    """Return a session of subgraph 0 that reports the allocated sizes to the witness. Raise RefusedError."""
     claimed, fed = witness.claims.values, {spec.index for spec in session.inputs}
     tensors = {name: at for at, name in enumerate(session.tensors()) if name in claimed and at not in fed}
 
@@ -282,7 +300,10 @@ def _observed(session: LitertSession, witness: Witness) -> Session:
 
 
 def _never_accepted(answers: Answers, unwritten: Mapping[str, Undetermined]) -> Verdict:
-    """Say why the first model never ran; kernels that refuse to read an unwritten variable say it in their own way."""
+    """Return the verdict for a first model that never ran.
+
+    If a kernel refused to read an unwritten variable, its message is replaced by a clear reason.
+    """
     reason = answers.refusal
     if "READ_VARIABLE" in reason:
         reason = next((why.cause for why in unwritten.values()), reason)
@@ -290,17 +311,22 @@ def _never_accepted(answers: Answers, unwritten: Mapping[str, Undetermined]) -> 
 
 
 def _reads_past_the_end(reader: str) -> Undetermined:
+    """Return the reason for outputs that depend on `reader`, a node that may read past the end of an operand."""
     cause = f"{reader} reads past the end of an operand"
     return Undetermined(READS_PAST_THE_END, cause, ", and does not determine", reader)
 
 
 def _reads_past(graph: Graph, op: Op) -> bool:
+    """Return whether an operator's kernel may read past the end of an operand, because shapes are unequal."""
     shapes = {graph.shapes[tensor] for tensor in op.inputs if tensor >= 0}
     return op.name in READS_PAST_THE_END.operators and len(shapes) > 1
 
 
 def _without_loose_ends(answers: Answers) -> Answers:
-    """Drop the sizes of 0 at which the original leaves its outputs unwritten: two runs then differ by chance."""
+    """Return the answers without runs at a size of 0 in which two runs of the original differ.
+
+    At such sizes some kernels do not write their outputs. If no other run exists, return the answers unchanged.
+    """
     kept = tuple(answer for answer in answers.accepted if not (answer.undetermined and 0 in answer.case.sizes.values()))
     if not kept or len(kept) == len(answers.accepted):
         return answers
@@ -309,6 +335,7 @@ def _without_loose_ends(answers: Answers) -> Answers:
 
 
 def _loose(answer: Answer) -> Run:
+    """Return the report of a run that is dropped because two runs of the original differ at a size of 0."""
     reason = f"two runs of the first model differ at a size of 0 in: {', '.join(answer.undetermined)}"
     return Run(dict(answer.case.sizes), "off", "undecided", reason=reason)
 

@@ -1,4 +1,4 @@
-"""How much of a brief run LiteRT's slower kernel sets take part in."""
+"""Decide which of LiteRT's slower kernel sets take part in brief runs, and at which sizes."""
 
 from __future__ import annotations
 
@@ -14,28 +14,31 @@ if TYPE_CHECKING:
     from graphfix.runtimes.session import Session
 
 ORDER: Final = ("xnnpack", "builtin", "reference")
-"""The kernel sets in brief runs, the fastest first: its time tells what those behind it may take."""
+"""The kernel sets in brief runs, the fastest first. The time of one is used to estimate the time of the next."""
 _TIMES: Final = {"builtin": 3.0, "reference": 5.0}
-"""How many times as long a kernel set takes as the one before it: medians of real models are 2 and 5."""
+"""The assumed time of a kernel set, as a multiple of the time of the set before it. Medians of real models: 2 and 5."""
 _SHORT: Final = 0.1
-"""Seconds that a run may take in any case."""
+"""A run of at most this number of seconds is always made."""
 _MOST: Final = {"builtin": (0.3, 2.0), "reference": (0.2, 0.25)}
-"""A run on a kernel set may take so many seconds, and beside these so many times as long as the first one took."""
+"""(seconds, factor) of a kernel set: a run may last `seconds` + `factor` * the time of the first run."""
 
 
 @dataclass(slots=True)
 class Pace:
-    """The runs of the original that were made so far, one on each kernel set."""
+    """The times of the original's brief runs, one for each kernel set that was run."""
 
     taken: list[float] = field(default_factory=list)
-    """The seconds of each run."""
+    """The duration of each run in seconds."""
 
     def timed(self, session: Session) -> Session:
-        """Return the session of the original with its runs timed."""
+        """Return the session of the original with the durations of its runs recorded."""
         return timed(session, self.taken)
 
     def share(self, kernels: str, sizes: Mapping[str, int]) -> Literal["same", "least", "none"]:
-        """Return whether a kernel set runs the sizes of the set before it, the least sizes, or nothing."""
+        """Return which sizes a kernel set runs: "same" (those of the set before it), "least" (the smallest), or "none".
+
+        `sizes` are those of the set before it.
+        """
         if not self.taken:
             return "same"
         seconds, times = _MOST[kernels]

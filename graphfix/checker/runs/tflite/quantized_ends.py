@@ -1,4 +1,4 @@
-"""Floats at the ends of a TFLite model that are quantized numbers: inputs to be quantized, outputs dequantized."""
+"""Find float inputs that a TFLite model quantizes first, and float outputs that it dequantizes last."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ if TYPE_CHECKING:
     from graphfix.checker.files.tflite.graphs import Graph
 
 _MOVERS = frozenset("RESHAPE EXPAND_DIMS SQUEEZE TRANSPOSE SLICE STRIDED_SLICE GATHER".split())
-"""Operators whose result holds elements of their first operand and nothing else."""
+"""Operators whose result contains only elements of operand 0."""
 
 
 def input_ranges(graph: Graph, names: Mapping[int, str]) -> dict[str, tuple[float, float]]:
-    """Return the lowest and the highest value that each float input is quantized to; `names`: input tensor -> name."""
+    """Return, for each float input that is quantized, the lowest and the highest value of its quantized type.
+
+    `names` maps an input tensor to its name.
+    """
     return {
         names[op.inputs[0]]: (graph.levels[op.outputs[0]].low, graph.levels[op.outputs[0]].high)
         for op in graph.ops
@@ -22,14 +25,15 @@ def input_ranges(graph: Graph, names: Mapping[int, str]) -> dict[str, tuple[floa
 
 
 def output_steps(graph: Graph) -> tuple[float | None, ...]:
-    """Return how far neighbouring values of each output are apart, None for one that was not quantized.
+    """Return the distance between adjacent values of each output; None for an output that was not quantized.
 
-    Of whole numbers that is 1, of dequantized floats their scale.
+    The distance is 1 for quantized integers, and the scale for dequantized floats.
     """
     return tuple(_step(graph, tensor) for tensor in graph.outputs)
 
 
 def _step(graph: Graph, tensor: int) -> float | None:
+    """Return the distance between adjacent values of one output; None if the output was not quantized."""
     if tensor in graph.levels:
         return 1.0
     while tensor in graph.makers:

@@ -1,4 +1,4 @@
-"""Compare two TFLite models: every kernel set of LiteRT, every SignatureDef, and what the verdict is."""
+"""Compare two TFLite models by runs: on each kernel set of LiteRT, and for each SignatureDef."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from graphfix.checker.task import Task
     from graphfix.runtimes.sessions import Sessions
 
-# How LiteRT says that a file is no TFLite model.
+# Parts of LiteRT's messages for a file that is no TFLite model.
 _NO_MODEL = ("valid Flatbuffer", "schema version", "Could not open", "Failed to open")
 
 
 def by_runs(task: Task, sessions: Sessions) -> Verdict:
-    """Compare two TFLite files by runs in a process. Raises GraphfixError for bad input."""
+    """Compare two TFLite files by runs in the processes of `sessions`. Raise GraphfixError for bad input."""
     witness = Witness(task.claims) if task.claims is not None else None
     sessions.memory = allowance(task.pair.before.stat().st_size, thorough=task.thorough)
     verdict = _by_runs(task, sessions, witness)
@@ -43,7 +43,7 @@ def by_runs(task: Task, sessions: Sessions) -> Verdict:
 
 
 def by_loads(task: Task) -> Verdict:
-    """Load two TFLite files on every kernel set, without a run."""
+    """Load two TFLite files on every kernel set without running them, and return the verdict."""
     with Child() as sessions:
         sessions.memory = allowance(task.pair.before.stat().st_size, thorough=task.thorough)
         verdict = Loads(task.progress).judge(Verdict("undecided"), _ways(task, sessions), {})
@@ -52,7 +52,7 @@ def by_loads(task: Task) -> Verdict:
 
 
 def _ways(task: Task, sessions: Sessions) -> Ways:
-    """Return functions that load the two files of a task on each kernel set, and allocate their tensors."""
+    """Return, for each kernel set, two functions that load the first and the second file and allocate their tensors."""
 
     def allocating(path: Path, kernels: str) -> None:
         sessions.ask(sessions.load_tflite(path, kernels).request, "allocate", {})
@@ -68,7 +68,7 @@ def _way(kernels: str) -> str:
 
 
 def _loads(task: Task, kernel_runs: Iterable[KernelRun]) -> Loads:
-    """Return what the runs show of the loads: a second model that has run was loaded."""
+    """Return the loads that the runs have shown: a second model that has run was loaded."""
     loads = Loads(task.progress)
     for each in kernel_runs:
         if each.cases and each.verdict.status != "different":
@@ -77,6 +77,7 @@ def _loads(task: Task, kernel_runs: Iterable[KernelRun]) -> Loads:
 
 
 def _by_runs(task: Task, sessions: Sessions, witness: Witness | None) -> Verdict:
+    """Compare the interfaces, run both models for all kernel sets and signatures, and return the verdict."""
     facts = witness.facts(ran=False) if witness is not None else None
     sessions.kept = 2 if task.brief else 1
     before, after = (_declared(sessions, path, task) for path in (task.pair.before, task.pair.after))
@@ -104,7 +105,10 @@ def _by_runs(task: Task, sessions: Sessions, witness: Witness | None) -> Verdict
 
 
 def _declared(sessions: Sessions, path: Path, task: Task) -> ModelDetails | RefusedError:
-    """Ask the first kernel set that loads a file. Raises GraphfixError for what is no model."""
+    """Return the interface of a file from the first kernel set that loads it, or the refusal.
+
+    Raise GraphfixError if the file is no TFLite model.
+    """
     refusal: RefusedError | None = None
     for kernels in ORDER if task.brief else evaluation.KERNELS:
         try:
@@ -117,13 +121,14 @@ def _declared(sessions: Sessions, path: Path, task: Task) -> ModelDetails | Refu
 
 
 def _without_dropped(before: ModelDetails, after: ModelDetails, values: Collection[str]) -> ModelDetails:
-    """Leave out the inputs that are taken for constants and that the second model does not have."""
+    """Return the first interface without the constant inputs (`values`) that the second model does not have."""
     names = {spec.name for spec in after.inputs}
     inputs = (spec for spec in before.inputs if spec.name in names or not {spec.name, spec.alias} & set(values))
     return replace(before, inputs=tuple(inputs))
 
 
 def _disagreement(before: ModelDetails, after: ModelDetails, signature: str | None) -> str | None:
+    """Return why models with these interfaces can't be equal, including their signatures; None if they can."""
     interfaces = litert_interface(before), litert_interface(after)
     reason = disagreement(*interfaces)
     if reason is not None:
@@ -140,18 +145,18 @@ def _disagreement(before: ModelDetails, after: ModelDetails, signature: str | No
 
 
 def _on_each_kernel_set(runner: KernelRunner, signature: str | None) -> Iterator[KernelRun]:
-    """Run each kernel set; the inputs that the first one took are run on the others too."""
+    """Yield the runs of each kernel set. Inputs that one kernel set accepted are used for all later sets, too."""
     cases: Sequence[Case] = ()
     for kernels in reversed(evaluation.KERNELS[:2]) if runner.task.copied else evaluation.KERNELS:
         kernel_run = runner.run(kernels, signature, cases)
         cases = cases or kernel_run.cases
         yield kernel_run
         if runner.task.copied and cases:
-            break  # one kernel set has shown the sizes
+            break  # one kernel set is enough to observe the sizes
 
 
 def _briefly(runner: KernelRunner, signature: str | None) -> Iterator[KernelRun]:
-    """Run each kernel set once, the fastest first; a slow one runs the least sizes, or nothing."""
+    """Yield one run for each kernel set, the fastest first. A slow kernel set runs the smallest sizes, or nothing."""
     pace = Pace()
     runner = replace(runner, pace=pace)
     cases: Sequence[Case] = ()
@@ -170,7 +175,10 @@ def _briefly(runner: KernelRunner, signature: str | None) -> Iterator[KernelRun]
 def _without_custom_ops(
     runner: KernelRunner, kernel_runs: Sequence[KernelRun]
 ) -> tuple[list[KernelRun], tuple[str, ...]]:
-    """Run the models without the custom operators that LiteRT does not know, on the kernel sets that lack them."""
+    """Run the models without the custom operators that LiteRT lacks, on the kernel sets that lack them.
+
+    Return the runs, and the assumptions about the operators that were cut out.
+    """
     cut: list[KernelRun] = []
     with tempfile.TemporaryDirectory(prefix="graphfix-") as folder:
         models = CutModels(runner.paths, Path(folder))
@@ -188,7 +196,7 @@ def _assumption(name: str, lacking: str) -> str:
 
 
 def _without(runner: KernelRunner, kernel_run: KernelRun, models: CutModels) -> KernelRun:
-    """Cut out one operator after the other until the rest runs."""
+    """Cut out custom operators one after the other until the rest runs, and return the runs of the rest."""
     custom = kernel_run.custom
     while True:
         models.take(custom)
@@ -217,7 +225,10 @@ def _lacking(sessions: Sessions, path: Path, kernels: str) -> str:
 
 
 def _combined(kernel_runs: Sequence[KernelRun], runner: KernelRunner) -> Verdict:
-    """Return one verdict: a kernel set on which the original does not run decides nothing."""
+    """Return one verdict for all kernel sets and signatures.
+
+    A kernel set on which the original does not run decides nothing.
+    """
     runs = tuple(run for each in kernel_runs for run in each.runs)
     exceptions = tuple({**entry, "kernels": each.kernels} for each in kernel_runs for entry in each.verdict.exceptions)
     ran = [each for each in kernel_runs if each.cases]
@@ -239,20 +250,20 @@ def _combined(kernel_runs: Sequence[KernelRun], runner: KernelRunner) -> Verdict
 
 
 def _never_ran(kernel_runs: Iterable[KernelRun], runner: KernelRunner) -> str | None:
-    """Say why a signature (or the model itself) ran on no kernel set, or None."""
+    """Return why a signature (or the main graph) ran on no kernel set; None if each ran on some kernel set."""
     by_signature: dict[str, list[KernelRun]] = {}
     for kernel_run in kernel_runs:
         by_signature.setdefault(kernel_run.signature, []).append(kernel_run)
     for group in by_signature.values():
         if not any(each.cases for each in group):
-            # what was said last is of the model without its custom operators, where it has some
+            # if custom operators were cut out, the last run is that of the cut model
             last = group[-1] if group[0].custom else group[0]
             return f"{_where(last)}{last.verdict.reason}{runner.aborting(last)}"
     return None
 
 
 def _only(ran: Sequence[KernelRun], worst: KernelRun) -> str:
-    """Name the kernel sets that show a difference where others do not."""
+    """Return the beginning of a reason that lists the kernel sets that differ; "" if all kernel sets differ."""
     same = [each for each in ran if each.signature == worst.signature]
     differing = [each.kernels for each in same if each.verdict.status == "different"]
     if len(differing) == len(same):
@@ -261,4 +272,5 @@ def _only(ran: Sequence[KernelRun], worst: KernelRun) -> str:
 
 
 def _where(kernel_run: KernelRun) -> str:
+    """Return the beginning of a reason that names the signature; "" for the main graph."""
     return f"signature '{kernel_run.signature}': " if kernel_run.signature else ""
