@@ -105,10 +105,10 @@ class Alignment:
         return tuple(chosen), reached
 
     def _batches(self, operand: BroadcastOperand) -> Iterator[tuple[int | AxisOf, ...]]:
-        """Yield target shapes for a matrix product's operand, axis by axis: the result's batch axes, then the matrix.
+        """Yield the shapes to stretch a matrix product's operand to, axis by axis: batch axes, then the matrix.
 
-        The size of a batch axis is read from an operand that has the result's size there. If no operand has it, there
-        is one target for each other operand.
+        A size is a number, or (operand, axis) that is read during the run: an operand that has the result's size there.
+        If no operand has it, there is one shape for each other operand, with the sizes of that operand.
         """
         batch = operand.shape.rank
         matrix = [
@@ -292,7 +292,7 @@ def _products(node: Node, pairs: list[tuple[Operand, Value]]) -> Alignment:
 
 
 def _sums_nothing(node: Node, pairs: list[tuple[Operand, Value]]) -> bool:
-    """Return whether an ONNX product sums over a size of 0 in either operand."""
+    """Return whether an ONNX matrix product sums over an axis of size 0, by the shape of either operand."""
     summed = (-2 if node.attributes.get("transA") else -1, -1 if node.attributes.get("transB") else -2)
     sizes = [value.ranked.dims[-MATRIX:] for _, value in pairs]
     return node.domain != TFLITE and any(
@@ -367,9 +367,9 @@ def in_blocks(value: Value) -> bool:
 
 
 def _ends_in_ones(shape: Shape, under: Shape) -> bool:
-    """Return whether the axes of `shape` above a shorter shape `under` have size 1, while not all axes of `shape` do.
+    """Return whether the last axes of `shape`, as many as `under` has, are 1, while other axes of `shape` are not.
 
-    The shapes are right-aligned. Above a scalar, this is the last axis.
+    `under` must have fewer axes. If `under` is a scalar, the last axis of `shape` must be 1.
     """
     if not (shape.ranked and under.ranked):
         return False

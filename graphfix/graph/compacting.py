@@ -45,7 +45,7 @@ class Compaction:
     nearer: dict[Node, Operands] = field(default_factory=dict)
     """For each node and operand, the source that the node may read instead, if all readers of the operand agree."""
     passed: dict[tuple[Node, int], Sequence[Value]] = field(default_factory=dict)
-    """The values that such an operand is a way around: itself, and those on the way to what is read instead."""
+    """For each replaceable operand (node, index), the skipped values: the operand, and values up to its source."""
     goes: dict[Value, bool] = field(default_factory=dict)
     alignments: dict[Node, Alignment | Incompatible | None] = field(default_factory=dict)
 
@@ -129,7 +129,7 @@ class Compaction:
         return {at: chain[kept[at]] for at, chain in chains.items() if kept[at]}
 
     def _holds(self, node: Node) -> bool:
-        """Return whether a node keeps its result if only those operands are replaced whose readers all agree."""
+        """Return whether a node keeps its result if it replaces only the operands on which all readers agree."""
         result, freed, before = node.results[0], self.freed(node), self.alignment(node)
         if is_carrier(node):
             return result is not None and self._goes(result)
@@ -141,7 +141,10 @@ class Compaction:
         return _is_as_it_was(node, before, read, passed)
 
     def _carried(self, node: Node) -> Operands:
-        """Return the source that a carrier (it quantizes or dequantizes) may read, if all readers of its result may."""
+        """Return the source that a carrier may read, if all readers of its result may read the result's source.
+
+        A carrier is a node that quantizes or dequantizes.
+        """
         behind, result = source(node.operand(0)), node.results[0]
         if behind is None or result is None or source(result) is None or not self._goes(result):
             return {}
@@ -193,10 +196,10 @@ def _chain(node: Node, before: Alignment, at: int) -> Sequence[Value]:
 
 
 def _kept(node: Node, before: Alignment, chains: Mapping[int, Sequence[Value]], read: Operands) -> Mapping[int, int]:
-    """Return, by operand, how many steps along its chain the node may go, so that its result stays the same.
+    """Return, for each operand, the number of steps along its chain to the value that the node may read instead.
 
-    If one of several values must be kept, it is the one that is computed first, because new nodes are placed directly
-    before their reader.
+    The node's result must stay the same. If one of several values must be kept, it is the one that is computed first,
+    because new nodes are placed directly before their reader.
     """
     steps = {at: len(chain) - 1 for at, chain in chains.items()}
 

@@ -14,10 +14,11 @@ MOST_NODES = 64
 
 
 def is_live(node: Node) -> bool:
-    """Return whether a node has an effect after edits: it leads to an output, or to a result that was never read.
+    """Return whether a node still has an effect after edits have bypassed other nodes.
 
-    A result that was never read counts, because the file itself contains it without need, so it stays. A node without
-    results is live too.
+    It has an effect if its readers, or their readers, lead to an output of a graph or to a node without results. A
+    result that was never read counts too, because the file itself contains it without need. More than `MOST_NODES`
+    nodes count as an effect.
     """
     seen = [node]
     for each in seen:

@@ -27,7 +27,10 @@ Operands: TypeAlias = Mapping[int, Value]
 
 
 def left_reason(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
-    """Return why an operand is not lifted (or, if `stretched`, not stretched); None if the edit keeps every bit."""
+    """Return why an operand must not be lifted (or, if `stretched`, stretched); None if the edit keeps every bit.
+
+    Its catalogue row exempts it, or LiteRT would choose another kernel.
+    """
     why = operand.operand.keep_dims if stretched else operand.operand.keep_rank
     found = exemption(alignment, operand, why)
     if found is not None or node.domain != TFLITE:

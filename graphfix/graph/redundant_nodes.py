@@ -68,7 +68,11 @@ NEUTRAL: Mapping[Operator, Neutral] = MappingProxyType(
 
 
 def passed_operand(node: Node) -> int | None:
-    """Return the index of the operand that a redundant node passes on; None if the node is not redundant."""
+    """Return the index of the operand that a redundant node passes on; None if the node is not redundant.
+
+    The result of a redundant node has the operand's elements, only lifted or stretched as a broadcasting reader would
+    do.
+    """
     result = node.results[0] if len(node.results) == 1 else None
     if result is None or not node.operands or result.stale is not None:
         return None
@@ -107,7 +111,10 @@ def is_carrier(node: Node) -> bool:
 
 
 def of_scales(node: Node) -> Mapping[str, object]:
-    """Return the attributes of a carrier; the axis of a single scale is left out, because it has no effect."""
+    """Return the attributes of a carrier (a node that quantizes or dequantizes).
+
+    If there is a single scale, the attribute `axis` is left out, because it has no effect.
+    """
     return {key: value for key, value in node.attributes.items() if key != "axis" or not _has_one_scale(node)}
 
 
@@ -132,9 +139,10 @@ def source(value: Value) -> Value | None:
 
 
 def sources(value: Value) -> Iterator[Value]:
-    """Yield the operands that the producers of a value pass on, from the nearest one backwards.
+    """Yield the operands that redundant nodes pass on, from the producer of `value` backwards.
 
-    If carriers produce the value, yield the value with the shapes of these operands in front of the first carrier.
+    If carriers (nodes that quantize or dequantize) produce the value, the redundant nodes in front of them count. Then
+    the value itself is yielded, with the shape of each of these operands.
     """
     carriers, first = carried_from(value)
     for other in _passed_on(first):
@@ -146,7 +154,8 @@ def sources(value: Value) -> Iterator[Value]:
 def carried_from(value: Value) -> tuple[Sequence[Node], Value]:
     """Return the chain of carriers that produces a value, the last carrier first, and the first carrier's operand.
 
-    If no carrier produces the value, return no nodes and the value itself.
+    A carrier is a node that quantizes or dequantizes. If no carrier produces the value, return no nodes and the value
+    itself.
     """
     carriers = []
     while (node := value.producer) is not None and is_carrier(node):
@@ -156,7 +165,10 @@ def carried_from(value: Value) -> tuple[Sequence[Node], Value]:
 
 
 def _passed_on(value: Value) -> Iterator[Value]:
-    """Yield the operands that a chain of redundant nodes passes on, backwards up to the result of another node."""
+    """Yield the operands that redundant nodes pass on, from the producer of `value` backwards.
+
+    It ends at the first producer that is not redundant.
+    """
     node = value.producer
     while node is not None and (at := passed_operand(node)) is not None:
         behind = node.operands[at]
@@ -198,8 +210,8 @@ def _keeps(node: Node, value: Value, to: Shape) -> bool:
     ours, theirs = bare(value.shape), bare(to)
     if len(ours) != len(theirs):
         return False
-    # The size-1 axis that these operators insert may be inside. If all axes before it are 1, it is one more unit axis
-    # in front.
+    # If these operators insert an axis elsewhere, the sizes of `to` behind its leading unit axes are more than those of
+    # the operand. So equal lengths are enough.
     return node.op in UNSQUEEZES or same_shape(Shape(ours), Shape(theirs))
 
 
@@ -278,7 +290,10 @@ def constant(value: Value | None) -> Value | None:
 
 
 def _keeps_axis(node: Node, to: Shape) -> bool:
-    """Return whether the scales of a carrier belong to the same axis if its operand has the shape `to`."""
+    """Return whether the scales of a carrier still belong to the right axis if its operand has the shape `to`.
+
+    A carrier is a node that quantizes or dequantizes.
+    """
     shape, axis = node.operand(0).shape, node.attributes.get("axis", 1)
     if not (shape.ranked and to.ranked) or shape.rank != to.rank or not isinstance(axis, int):
         return False
@@ -286,7 +301,10 @@ def _keeps_axis(node: Node, to: Shape) -> bool:
 
 
 def _has_one_scale(node: Node) -> bool:
-    """Return whether a carrier has one scale, and no axis to which a scale of one element might belong."""
+    """Return whether a carrier (a node that quantizes or dequantizes) has one scale for the whole tensor.
+
+    A scale vector of one element counts only if the node states no axis.
+    """
     parameters = [each.shape.axes for each in node.operands[1:] if each is not None]
     return all(
         axes == () or (axes is not None and set(axes) <= {1} and "axis" not in node.attributes) for axes in parameters

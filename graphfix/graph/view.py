@@ -32,7 +32,7 @@ Kind = Literal["input", "constant", "overridable", "result"]
 
 @dataclass(frozen=True, slots=True)
 class Trips:
-    """The number of trips of a loop, known before the model runs."""
+    """A loop whose number of trips is known before the model runs."""
 
     number: int
     nodes: int

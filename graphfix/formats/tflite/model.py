@@ -125,7 +125,7 @@ class TfliteModel:
         }
 
     def refresh(self) -> None:
-        """Build a new view if edits have changed the records, or need to be written into them, since it was built."""
+        """Build a new view if edits have changed the records since the last view, or must now be written into them."""
         tensors = self.container.subgraphs[0].tensors
         read = {id(tensors[at]) for one in self._state.decided for at in one.read}
         if self._state.decided or self._state.renews or self._restated:
@@ -252,7 +252,7 @@ class TfliteModel:
         self.container.refuse_output(path)
 
     def save(self, path: str | Path, *, final_name: str = "") -> Sequence[Path]:  # noqa: ARG002 - no file is named after it
-        """Write the file; if nothing was changed, it is a verbatim copy. Return the paths of the written files."""
+        """Write the file; if nothing was changed, it is a verbatim copy. Return (), as no other files are written."""
         self.finish()
         return self.container.save(file_path("save", path), changed=self.changed)
 

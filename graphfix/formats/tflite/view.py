@@ -150,9 +150,10 @@ def _subgraph_view(container: Container, index: int, path: str, facts: Facts) ->
 
 
 def _kind(container: Container, tensor: Tensor, *, is_result: bool, is_input: bool) -> Kind:
-    """Return the kind of a tensor's value.
+    """Return the kind of a tensor's value: "result", "constant" or "input".
 
-    A tensor without producer and without elements is an input, and a variable too.
+    An operator computes a result. A constant has elements in a file, or has no elements. Every other tensor is an
+    input, and so is a variable.
     """
     if is_result:
         return "result"

@@ -44,7 +44,7 @@ def other_kernel(node: Node, alignment: Alignment, operand: BroadcastOperand, *,
 
 
 def _has_rank(node: Node) -> bool:
-    """Return whether the rank of a node's results is known, so that it is the same on every kernel set."""
+    """Return whether the ranks of a node's results are known; an unknown rank may differ between kernel sets."""
     return all(value is None or value.shape.ranked for value in node.results)
 
 

@@ -14,7 +14,7 @@ from graphfix.graph.edits import New
 from graphfix.shapes.dim import Shape
 
 NEW_SHAPE_RANK = 8
-"""LiteRT refuses a RESHAPE whose option `new_shape` is longer; its shape operand may have more sizes."""
+"""LiteRT refuses a RESHAPE whose option `new_shape` has more sizes than this; the shape operand may have more."""
 NONE, RESHAPE, EXPAND_DIMS, TILE, SHAPE, GATHER, CONCATENATION, EQUAL, SELECT_V2 = 0, 17, 52, 51, 55, 23, 10, 53, 98
 """Numbers of the union BuiltinOptions. NONE is for BROADCAST_TO and BROADCAST_ARGS, which have no options."""
 KINDS: Mapping[str, int] = MappingProxyType(

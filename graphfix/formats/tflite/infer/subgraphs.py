@@ -85,9 +85,10 @@ class Analysis:
         return [(scope.shapes[tensor], scope.elements(tensor)) for tensor in subgraph.outputs]
 
     def _enter(self, index: int, operands: Sequence[Shape] | None) -> GraphScope:
-        """Infer a subgraph with these operands, or with its declared inputs if `operands` is None.
+        """Infer a subgraph that is run with these operands, or with its declared inputs if `operands` is None.
 
-        It is not inferred again if its inputs do not change.
+        Its inputs get what all callers so far have in common. If that does not change, the subgraph is not inferred
+        again.
         """
         scope = scope_of(self.container, index, self.terms, own_only=self.own_only)
         inputs = self.container.subgraphs[index].inputs

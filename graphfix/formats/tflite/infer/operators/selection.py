@@ -30,7 +30,7 @@ def slices(call: Call) -> Results:
 
 
 def _left(terms: Terms, size: Size, begin: Size) -> Size:
-    """Return the size that remains of an axis behind `begin`."""
+    """Return the number of elements of an axis from `begin` on."""
     return size if begin == 0 else as_size(terms.sub(size, begin))
 
 
