@@ -1,7 +1,8 @@
 """Check that a TFLite file can be edited; a file that can't is refused with one line when it is read.
 
-LiteRT refuses nearly all such files too, when it loads a model, allocates its tensors or runs it. Two cases it runs: a
-tensor that two operators produce, and a tensor that is read before it is produced, whose bytes are then undefined.
+LiteRT refuses nearly all such files too, when it loads a model, allocates its tensors or runs it. But LiteRT runs a
+model in which two operators produce one tensor, or in which a tensor is read before it is produced. The bytes of the
+tensor are then undefined.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ RUNNERS = frozenset(
 )
 """The operators that run subgraphs."""
 DEEPEST = 100
-"""How deep subgraphs may call one another."""
+"""The greatest depth of subgraphs that call one another."""
 
 
 SHOWN = 60

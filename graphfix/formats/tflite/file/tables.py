@@ -47,7 +47,7 @@ class Parts:
     custom_outside: set[int] = field(default_factory=set)
     """Positions of the Operator tables whose options lie behind the tables (`large_custom_options_offset`)."""
     custom_spans: list[tuple[int, int]] = field(default_factory=list)
-    """Where these options start and stop."""
+    """(start, stop) in the file of each operator's options that lie behind the tables."""
     signatures: list[Signature] = field(default_factory=list)
     signature_places: list[int] = field(default_factory=list)
     kept_signatures: list[tuple[int, int, frozenset[int]]] | None = None

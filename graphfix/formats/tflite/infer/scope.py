@@ -15,20 +15,23 @@ from graphfix.shapes.dim import UNRANKED, Dim, Parts, Shape, Size
 from graphfix.shapes.terms import ANY, LEAST, Terms
 
 INTEGERS = {INT32: "i", INT64: "q", BOOL: "?"}
-"""The element types whose elements are followed, with struct's format."""
+"""The integer element types whose elements are inferred, with struct's format."""
 INTEGER_TYPES = frozenset({TENSOR_TYPES[element][0] for element in INTEGERS})
-"""The names of these types. Shapes and indices have these types, and quantized tensors do not."""
-FOLLOWED = {**INTEGERS, FLOAT32: "f"}
-"""The element types whose elements are followed; float32 only for scalars that are integers.
+"""The names of the element types int32, int64 and bool.
 
-Sizes may be converted to float32 on their way to a RANGE.
+Shapes and indices have these types, but quantized tensors do not.
+"""
+FOLLOWED = {**INTEGERS, FLOAT32: "f"}
+"""The element types whose elements are inferred, with struct's format; float32 only for scalars.
+
+A float32 scalar must be an integer. Sizes may be converted to float32 on their way to a RANGE.
 """
 LARGE = 1 << 24
-"""An element that is a symbol times this number or more is not followed, because it may wrap."""
+"""An element that is a symbol times this number or more counts as unknown, because it may wrap."""
 EXACT = 1 << 24
 """Every integer up to this number is exact in float32."""
 LIMIT = 64
-"""Integer tensors with more elements than this are not followed, because they are no shapes."""
+"""The elements of larger integer tensors are not inferred, because larger tensors contain no shapes."""
 SCALAR = Shape(())
 
 

@@ -28,7 +28,7 @@ Kind: TypeAlias = tuple[str, Row | None, Rule | None]
 Known: TypeAlias = tuple[Shape, tuple[Size, ...] | None]
 """A value's shape, and its elements as far as they are inferred."""
 Place: TypeAlias = tuple[int, int]
-"""(tensor, axis)."""
+"""(index of a tensor, axis)."""
 
 
 @dataclass(slots=True)

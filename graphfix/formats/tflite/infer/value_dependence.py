@@ -16,7 +16,7 @@ RECURRENT = frozenset(
     "LSTM RNN SVDF UNIDIRECTIONAL_SEQUENCE_LSTM UNIDIRECTIONAL_SEQUENCE_RNN BIDIRECTIONAL_SEQUENCE_LSTM"
     " BIDIRECTIONAL_SEQUENCE_RNN".split()
 )
-"""Operators without a rule here, for which LiteRT computes the results' shapes from the operands' shapes."""
+"""Operators without a shape rule in graphfix. LiteRT computes their results' shapes from the operands' shapes."""
 
 
 @dataclass(slots=True)

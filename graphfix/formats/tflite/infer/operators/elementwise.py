@@ -3,7 +3,7 @@
 A broadcasting operator uses the rule for the style of its row in the catalogue (`BY_STYLE`).
 
 XNNPACK replaces chains of element-wise operators by lookup tables. A table's result has the shape of the chain's
-operand, so it does not have the rank of constants of one element. So the rank of such a result depends on the kernel
+operand, and constants of one element do not change its rank. The rank of such a result therefore depends on the kernel
 set.
 """
 
