@@ -274,6 +274,6 @@ def _wanted(reader: Node, read: Operands, leave: Leave) -> Leave:
 
 
 def _is_less(after: Shape, before: Shape) -> bool:
-    """Return whether an axis of the result would surely be 1 where its size was different."""
+    """Return whether any axis has size 1 for certain in the shape `after`, but not in the shape `before`."""
     pairs = zip(after.dims, before.dims, strict=True)
     return any(same(now, 1) and not same(was, 1) for now, was in pairs)

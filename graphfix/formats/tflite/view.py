@@ -101,7 +101,7 @@ def _known(evaluator: Evaluator, view: SubgraphView, value: Value) -> tuple[Scal
 
 
 def _paths(container: Container) -> dict[int, str]:
-    """Return the path of each subgraph: `main`, `main/WHILE#3.body` if an operator runs it, or `subgraph 2`."""
+    """Return the path of each subgraph: `main`, `main/WHILE#3.body` if an operator runs it, otherwise `subgraph 2`."""
     paths: dict[int, str] = {}
 
     def enter(index: int, path: str) -> None:

@@ -148,9 +148,9 @@ def _check_scales(node: Node, last: New) -> None:
 
 
 def _check_rank(node: Node, new: New) -> None:
-    """Raise Refused if the new operator broadcasts, and the rank of its result is higher than its kernel accepts.
+    """Raise Refused if the new operator broadcasts, and its result has a higher rank than its kernel can broadcast.
 
-    This happens if the old operator did not broadcast.
+    The kernel accepts such a rank for operands of equal shape, so the old operator may have had it.
     """
     row = operators.row(TFLITE, new.op, new.version)
     limit = row.max_rank if row is not None else None
@@ -221,7 +221,10 @@ def _same_scales(state: State, builder: NodeBuilder, one: Value, two: Value) -> 
 
 
 def _check_known(state: State, builder: NodeBuilder, node: Node) -> None:
-    """Raise Refused if the first result of a node is not known before the run, or too large for a constant."""
+    """Raise Refused if the first result of a node can't be replaced by a constant.
+
+    The result must be known before the run, and must not be too large. Its sizes in LiteRT must be those of the view.
+    """
     result = node.results[0]
     if result is None:
         raise Refused("it has no result")

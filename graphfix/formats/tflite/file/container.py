@@ -222,8 +222,8 @@ class Container:
     def save(self, out: Path, *, changed: bool = True) -> Sequence[Path]:
         """Write the model to `out`; with `changed=False` write a verbatim copy of the file that was read.
 
-        Return the paths of the written files. A file at `out`, which may be the model's own file, is replaced when
-        everything is written. If writing fails, nothing is left behind.
+        No other file is written, so the returned sequence is empty. A file at `out`, which may be the model's own file,
+        is replaced when everything is written. If writing fails, no new file remains.
 
         Raises GraphfixError in these cases:
 

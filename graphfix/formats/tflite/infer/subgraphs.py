@@ -285,7 +285,11 @@ def _joined(scope: GraphScope, inputs: Sequence[int], ways: Sequence[Sequence[Sh
 
 
 def _shared(names: dict[tuple[object, ...], Dim], column: Sequence[Size], own: Dim) -> Size:
-    """Return the number that all callers pass, else the symbol of the first place that has these sizes."""
+    """Return the number that all callers pass for one axis, else a symbol.
+
+    `column` contains the size that each caller passes. Axes with equal columns share a symbol, which `names` contains;
+    `own` is the symbol of this axis.
+    """
     first = column[0]
     if isinstance(first, int) and all(size == first for size in column):
         return first
