@@ -70,7 +70,10 @@ class Compaction:
         return [*nearer, *constants] if (nearer or constants) and node not in self.dead else []
 
     def freed(self, node: Node) -> Operands:
-        """Return, by operand, the value that the node is to read instead; all readers of these operands agree."""
+        """Return, by operand, the value that the node is to read instead; all readers of these operands agree.
+
+        This value is a source of the operand: redundant nodes between the two are skipped.
+        """
         return {at: value for at, value in self._nearer(node).items() if self._goes(node.operand(at))}
 
     def alignment(self, node: Node) -> Alignment | Incompatible | None:
@@ -102,7 +105,10 @@ class Compaction:
         return None
 
     def _nearer(self, node: Node) -> Operands:
-        """Return, by operand, the value that the node may read instead, if all readers of the operand agree."""
+        """Return, by operand, the value that the node may read instead, if all readers of the operand agree.
+
+        This value is a source of the operand: redundant nodes between the two are skipped.
+        """
         if node not in self.nearer:
             self.nearer[node] = {}  # If the plan is undecided, the node keeps its operands.
             with suppress(Undecided, Incompatible):
@@ -110,7 +116,10 @@ class Compaction:
         return self.nearer[node]
 
     def _behind(self, node: Node) -> Operands:
-        """Return, by operand, the farthest source that the node may read instead. Raises Undecided."""
+        """Return, by operand, the farthest source that the node may read instead. Raises Undecided.
+
+        A source is an operand that redundant nodes, such as an Expand, pass on.
+        """
         form = operators.stretch_form(node.domain, node.op)
         if form is not None:
             return _behind_a_stretch(node) if form.by == "shape" else {}
@@ -151,7 +160,10 @@ class Compaction:
         return {0: behind}
 
     def _goes(self, value: Value) -> bool:
-        """Return whether all readers of a value may read its source instead."""
+        """Return whether all readers of a value may read its source instead.
+
+        The source is the operand that the redundant producer of the value passes on.
+        """
         if value not in self.goes:
             self.goes[value] = value not in value.graph.outputs and all(
                 at in self._nearer(reader) for reader, at in value.reads if reader not in self.dead

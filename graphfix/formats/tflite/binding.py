@@ -143,8 +143,8 @@ def equal_labels(
     2. The range that all labels of the group have in common.
     3. The sum that the size is equal to.
 
-    A group that contains a number or a sum is only in the third mapping. Raises GraphfixError if ranges have no size in
-    common.
+    A group with a sum is only in the third mapping, and a group with a number is not in any mapping. Raises
+    GraphfixError if ranges have no size in common.
     """
     equal: dict[str, str] = {}
     met_ranges: dict[str, Size] = {}

@@ -102,9 +102,11 @@ def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
 
 
 def stretched_source(state: State, builder: NodeBuilder, value: Value, to: Shape) -> Value | None:
-    """Return the constant whose stretched elements can be stored in the file; None if there is none or it is too large.
+    """Return the constant that can be stored in the file as stretched elements; None if there is none.
 
-    This is the value itself, or the constant that a DEQUANTIZE reads if the value is its result.
+    This is the value itself, or the constant that a DEQUANTIZE reads if the value is its result. The constant must be
+    readable. Its stretched elements must not exceed `State.expand_limit`, and all constants together must not exceed
+    the limit that `LARGEST_TOTAL` sets.
     """
     source = value if value.kind == "constant" else dequantized(value)
     if source is None or not to.static or not source.shape.static or source.dtype == "string":

@@ -130,7 +130,10 @@ def trips(container: Container, node: Node, operator: Operator) -> Trips | None:
 
 
 def _weight(container: Container, index: int, weights: dict[int, int]) -> int:
-    """Return the number of nodes of one trip of a loop. Loops inside are counted as unrolled."""
+    """Return the number of nodes in one trip of the loop whose body is subgraph `index`.
+
+    Loops inside are counted as unrolled. `weights` caches the results by subgraph.
+    """
     if index not in weights:
         operators = container.subgraphs[index].operators
         weights[index] = len(operators) + sum(_weight_inside(container, each, weights) for each in operators)

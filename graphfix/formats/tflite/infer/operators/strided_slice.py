@@ -98,7 +98,7 @@ def _sizes(call: Call, dims: tuple[Size, ...], found: list[Entry]) -> Iterator[S
 
 
 def kept(terms: Terms, size: Size, cut: AxisSlice) -> Size:
-    """Return the number of indices that a slice selects of an axis of this size."""
+    """Return the number of indices that a slice selects from an axis of this size; a symbol if it is not a number."""
     begin, end, stride = cut.begin, cut.end, cut.stride
     if isinstance(size, int) and isinstance(stride, int) and _is_number(begin) and _is_number(end) and stride:
         # Python's slices clamp as the operator does; a masked bound is None for both.
