@@ -1,1 +1,1 @@
-"""The frozen view of a model, how operands broadcast in it, and the edits that a rewrite plans."""
+"""The view of a model, how operands broadcast in it, and the edits that a rewrite plans."""

@@ -1,7 +1,8 @@
-"""How the operands of one broadcasting node broadcast: which take part, their aligned shapes, and the result's.
+"""Align the operands of one broadcasting node: which operands are broadcast, to which shape, and how.
 
-The indexing maps follow from it: axis j of an operand follows result axis j + (rank of the result - rank of the
-operand). Source: the catalogue's rows; numpy's rule for right-aligned operators, numpy.matmul for batch axes.
+The indexing maps follow from the aligned shapes. Axis j of an operand follows axis j + (rank of the result - rank of
+the operand) of the result. Source: the rows of the catalogue; numpy's rule for right-aligned operators, numpy.matmul
+for batch axes.
 """
 
 from __future__ import annotations
@@ -19,50 +20,55 @@ from graphfix.shapes.dim import Incompatible, Shape, Size, Undecided, never_one,
 from graphfix.shapes.shape import broadcast, same_shape, stretches
 
 MATRIX = 2
-"""The axes of a matrix product's operand that are no batch axes."""
+"""The number of axes of a matrix product's operand that are not batch axes."""
 MOST_AXES = 64
-"""The readers of both formats follow the elements of a vector up to this number, so no shape of more axes."""
+"""The greatest rank of a broadcast: both formats infer the elements of a vector (here a shape) up to this length."""
 By = tuple[int | tuple[int | AxisOf, ...], ...]
-"""What stretches an operand, as `edits.Stretch` says it."""
+"""The shapes by which an operand is stretched, as in `edits.Stretch.by`."""
 
 
 @dataclass(frozen=True, slots=True)
 class BroadcastOperand:
-    """One operand that takes part."""
+    """One operand that is broadcast."""
 
     operand: Operand
     value: Value
     shape: Shape
-    """The axes that are aligned: all of them, or a matrix product's batch axes."""
+    """The axes that are aligned: all of them, or only the batch axes of a matrix product's operand."""
 
     @property
     def index(self) -> int:
-        """Which operand of the node."""
+        """Return the operand's index in the node."""
         return self.operand.index
 
     @property
     def matrix(self) -> tuple[Size, ...]:
-        """The axes that are not aligned: none, or the last two of a matrix product's operand."""
+        """Return the sizes of the axes that are not aligned: the last two in a matrix product, otherwise none."""
         return self.value.shape.dims[self.shape.rank :] if self.shape.ranked else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """The operands that take part, and what they are aligned to."""
+    """The operands of a node that are broadcast, and the shape to which they are aligned."""
 
     operands: tuple[BroadcastOperand, ...]
     result: Shape
-    """Of the aligned axes; unranked where an operand is."""
+    """The shape of the aligned axes in the result; its rank is unknown if an operand's is."""
     rank: int
-    """The rank that equalizing gives every operand; 0 where the result has none."""
+    """The rank that every operand has after it is lifted; 0 if the rank of the result is unknown."""
     others: tuple[tuple[int, Shape], ...]
-    """(operand, shape) of everything that bounds a stretch, the operands themselves included; () for one that follows
-    from `onto` alone."""
+    """(operand, shape) of everything that an operand may be stretched by, the operands themselves included.
+
+    It is () if only `onto` determines the result's shape.
+    """
     onto: By = ()
-    """What says the result's shape where that is not the operands' broadcast."""
+    """The source of the result's shape, if this shape is not the broadcast of the operands."""
 
     def stretches(self, operand: BroadcastOperand) -> tuple[Certainty, ...]:
-        """Whether each axis of the result repeats the operand; one answer for all of them where there is no rank."""
+        """Return, for each axis of the result, whether it repeats the operand: "yes", "no" or "maybe".
+
+        If the rank is unknown, return one answer for all axes.
+        """
         if not self.result.ranked:
             return ("maybe" if self.run_time_shape(operand)[0] else "no",)
         if not self.others:
@@ -71,11 +77,15 @@ class Alignment:
         return stretches([shape for _, shape in self.others], at)
 
     def is_implicit(self, operand: BroadcastOperand) -> bool:
-        """Whether the operator lifts the operand, or may stretch it."""
+        """Return whether the operator lifts the operand, or may stretch it."""
         return operand.value.shape.rank < self.rank or any(axis != "no" for axis in self.stretches(operand))
 
     def run_time_shape(self, operand: BroadcastOperand) -> tuple[By, Shape]:
-        """What stretches the operand when the model runs, and its shape then: one that says all, else several."""
+        """Return the shapes that stretch the operand during the run, and the operand's shape afterwards.
+
+        If one other operand determines the result's shape, only this operand is returned; otherwise several may be
+        needed.
+        """
         if operand.matrix:
             return tuple(self._batches(operand)), Shape(self.result.dims + operand.matrix)
         if self.onto:
@@ -95,9 +105,10 @@ class Alignment:
         return tuple(chosen), reached
 
     def _batches(self, operand: BroadcastOperand) -> Iterator[tuple[int | AxisOf, ...]]:
-        """Whole shapes, axis by axis: the batch axes of whichever operand has the result's size, then the matrix.
+        """Yield the shapes to stretch a matrix product's operand to, axis by axis: batch axes, then the matrix.
 
-        Where none has it, those of each other operand in turn.
+        A size is a number, or (operand, axis) that is read during the run: an operand that has the result's size there.
+        If no operand has it, there is one shape for each other operand, with the sizes of that operand.
         """
         batch = operand.shape.rank
         matrix = [
@@ -117,7 +128,10 @@ class Alignment:
                 yield (*parts, *matrix)
 
     def _batch(self, axis: int) -> int | AxisOf | None:
-        """Where the size of a batch axis of the result stands; None where that is a broadcast that nothing has."""
+        """Return the result's size of a batch axis: a number, or (operand, axis) of an operand that has it.
+
+        Return None if no operand has this size, because it is a broadcast of several sizes.
+        """
         size = self.result.dims[axis]
         if isinstance(size, int):
             return size
@@ -127,19 +141,25 @@ class Alignment:
 
 
 def _part(index: int, shape: Shape, axis: int) -> int | AxisOf:
-    """The size of an operand's axis, 1 in front of it."""
+    """Return the size of an operand's axis, a number or (operand, axis); 1 for an axis in front of the operand."""
     size = shape.dims[axis] if axis >= 0 else 1
     return size if isinstance(size, int) else (index, axis)
 
 
 def _never_stretches(other: Shape, shape: Shape) -> bool:
-    """Whether `other` can't stretch `shape`: its axes are 1, or the same, or ours are never 1."""
+    """Return whether `other` can't stretch `shape`.
+
+    This holds if each size of `other` is 1 or equal to the size of `shape`, or if that size of `shape` is never 1.
+    """
     ours = (1,) * (other.rank - shape.rank) + shape.dims[max(shape.rank - other.rank, 0) :]
     return all(size == 1 or same(size, mine) or never_one(mine) for size, mine in zip(other.dims, ours, strict=True))
 
 
 def has_ranks(node: Node) -> bool:
-    """Whether the ranks of the operands that take part, and of the one that they are broadcast onto, are known."""
+    """Return whether the ranks of all operands that are broadcast are known.
+
+    The rank of an operand that they are broadcast onto must be known too.
+    """
     values = [value for _, value in taking_part(node)]
     if values and node.row is not None and node.row.style == "unidirectional" and node.row.onto is not None:
         values.append(node.operand(node.row.onto))
@@ -147,7 +167,10 @@ def has_ranks(node: Node) -> bool:
 
 
 def taking_part(node: Node) -> Iterator[tuple[Operand, Value]]:
-    """The operands that the node's row names and that are there; none if what they broadcast onto is not there."""
+    """Yield the operands that are broadcast, as the node's catalogue row lists them, without absent operands.
+
+    Yield nothing if the operand that they are broadcast onto is absent.
+    """
     row = node.row
     if row is None or row.style in ("own", "legacy", "equal"):
         return
@@ -160,9 +183,9 @@ def taking_part(node: Node) -> Iterator[tuple[Operand, Value]]:
 
 
 def align(node: Node) -> Alignment | None:
-    """How the operands broadcast, None where nothing is broadcast.
+    """Return how the operands of a node are broadcast; None if no operand is broadcast.
 
-    Raises Undecided where a rank is not known, Incompatible where the sizes do not broadcast.
+    Raises Undecided if a rank is unknown, Incompatible if the sizes do not broadcast.
     """
     row = node.row
     pairs = list(taking_part(node))
@@ -179,9 +202,10 @@ def align(node: Node) -> Alignment | None:
 
 
 def align_at_run_time(node: Node) -> Alignment | None:
-    """How the operands broadcast where a rank is not known: whoever is stretched is so by the shapes of the others.
+    """Return how the operands of a node are broadcast if a rank is unknown; None if all operands surely have one shape.
 
-    None where all have one shape, whatever it is. Raises Undecided for a matrix product.
+    An operand is then stretched during the run by the shapes of the other operands. Raises Undecided for a matrix
+    product.
     """
     result = _among_unranked(node)
     shapes = [operand.shape for operand in result.operands]
@@ -189,13 +213,13 @@ def align_at_run_time(node: Node) -> Alignment | None:
 
 
 RUN_TIME_SHAPES = frozenset({("", "Shape"), (TFLITE, "SHAPE"), (TFLITE, "BROADCAST_ARGS")})
-"""The operators that compute the target shape of the run-time form."""
+"""The operators that compute the target shape of a stretch whose rank is unknown."""
 
 
 def is_run_time_form(node: Node) -> bool:
-    """Return whether a node stretches an operand to another value's run-time shape, and the result's rank is unknown.
+    """Return whether a node stretches an operand to another value's shape during the run, and its rank is unknown.
 
-    `--unknown expand` writes this form where `align_at_run_time` applies. No form without an unknown rank exists.
+    `--unknown expand` writes such nodes where `align_at_run_time` applies. There is no other form for an unknown rank.
     """
     form = operators.stretch_form(node.domain, node.op)
     result = node.results[0] if node.results else None
@@ -206,16 +230,20 @@ def is_run_time_form(node: Node) -> bool:
 
 
 def align_anyhow(node: Node) -> Alignment | None:
-    """How the operands broadcast, whether ranks are known or not. Raises Undecided, Incompatible."""
+    """Return how the operands of a node are broadcast, with or without known ranks. Raises Undecided, Incompatible."""
     return align(node) if has_ranks(node) else _among_unranked(node)
 
 
 def _among_unranked(node: Node) -> Alignment:
+    """Return how operands are broadcast by shapes that are only known during the run; the rank of the alignment is 0.
+
+    Raises Undecided for other operators than right-aligned ones.
+    """
     row = node.row
     pairs = list(taking_part(node))
     if row is None or row.style not in ("multidirectional", "unidirectional"):
         for _, value in pairs:
-            _ = value.ranked  # raises with the name of the operand whose rank is not known
+            _ = value.ranked  # This raises Undecided with the name of the operand whose rank is unknown.
         raise Undecided(f"the ranks of what {node.op} '{node.label}' reads are not known")
     others = tuple((operand.index, value.shape) for operand, value in pairs)
     if row.onto is not None:
@@ -228,7 +256,7 @@ def _among_unranked(node: Node) -> Alignment:
 
 
 def over_limit(node: Node, alignment: Alignment) -> str | None:
-    """Why the operands stay as they are where the result has more axes than the runtime broadcasts, else None."""
+    """Return why the operands are left alone: the result has more axes than the runtime broadcasts. Otherwise None."""
     if alignment.rank > MOST_AXES:
         return f"the result has rank {alignment.rank}, and the elements of a shape are known up to rank {MOST_AXES}"
     limit = node.row.max_rank if node.row is not None else None
@@ -238,13 +266,18 @@ def over_limit(node: Node, alignment: Alignment) -> str | None:
 
 
 def _among(operands: tuple[BroadcastOperand, ...], matrix: int = 0) -> Alignment:
+    """Return the alignment of operands to their broadcast; `matrix` is the number of axes behind the aligned ones."""
     result = broadcast(*(operand.shape for operand in operands))
     others = tuple((operand.index, operand.shape) for operand in operands)
     return Alignment(operands, result, result.rank + matrix, others)
 
 
 def _products(node: Node, pairs: list[tuple[Operand, Value]]) -> Alignment:
-    """The batch axes broadcast; [.., M, K] x [K] has none on its right."""
+    """Return the alignment of a matrix product's batch axes; a vector operand [K] has no batch axes.
+
+    Raises Undecided if the summed size is 0 in ONNX and the batch axes differ, and Incompatible if they do not
+    broadcast.
+    """
     operands = tuple(BroadcastOperand(operand, value, Shape(value.ranked.dims[:-MATRIX])) for operand, value in pairs)
     vectors = all(operand.value.shape.rank < MATRIX for operand in operands)
     try:
@@ -259,7 +292,7 @@ def _products(node: Node, pairs: list[tuple[Operand, Value]]) -> Alignment:
 
 
 def _sums_nothing(node: Node, pairs: list[tuple[Operand, Value]]) -> bool:
-    """Return whether a product of ONNX sums over a size that is 0, as either operand tells."""
+    """Return whether an ONNX matrix product sums over an axis of size 0, by the shape of either operand."""
     summed = (-2 if node.attributes.get("transA") else -1, -1 if node.attributes.get("transB") else -2)
     sizes = [value.ranked.dims[-MATRIX:] for _, value in pairs]
     return node.domain != TFLITE and any(
@@ -268,7 +301,7 @@ def _sums_nothing(node: Node, pairs: list[tuple[Operand, Value]]) -> bool:
 
 
 def _product(node: Node) -> Shape:
-    """(M, N) of a Gemm."""
+    """Return the shape (M, N) of a Gemm's product. Raises Incompatible if an operand is not a matrix."""
     (first, m), (second, n) = product_axes(node)
     left, right = node.operand(first).ranked, node.operand(second).ranked
     if left.rank != MATRIX or right.rank != MATRIX:
@@ -277,12 +310,16 @@ def _product(node: Node) -> Shape:
 
 
 def product_axes(node: Node) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Where M and N of a Gemm come from: (operand, axis) twice."""
+    """Return which axes of a Gemm's operands are M and N: (operand, axis) for each."""
     left, right = (node.row.product if node.row is not None and node.row.product else None) or (0, 1)
     return (left, 1 if node.attributes.get("transA") else 0), (right, 0 if node.attributes.get("transB") else 1)
 
 
 def _onto(pairs: list[tuple[Operand, Value]], result: Shape, node: Node, onto: By) -> Alignment:
+    """Return the alignment of operands that are broadcast onto a shape (`result`); `onto` is the source of this shape.
+
+    Raises Undecided if an operand does not fit.
+    """
     operands = tuple(BroadcastOperand(operand, value, value.ranked) for operand, value in pairs)
     for operand in operands:
         joint = broadcast(operand.shape, result)
@@ -294,12 +331,15 @@ def _onto(pairs: list[tuple[Operand, Value]], result: Shape, node: Node, onto: B
 
 
 def _grows(have: Size, want: Size) -> bool:
-    """Whether the size that is broadcast onto would itself be stretched, for certain."""
+    """Return whether a size `have`, which others are broadcast onto, would surely be stretched to `want`."""
     return not same(have, want) and have == 1 and never_one(want)
 
 
 def exemption(alignment: Alignment, operand: BroadcastOperand, why: Exempt | None) -> str | None:
-    """The reason why the operand is left as it is on purpose, None where there is none."""
+    """Return the reason why the operand is exempt by its catalogue row (`why`), or None if it is not.
+
+    An exempt operand is left alone on purpose.
+    """
     if why is None:
         return None
     shape = operand.value.shape
@@ -327,7 +367,10 @@ def in_blocks(value: Value) -> bool:
 
 
 def _ends_in_ones(shape: Shape, under: Shape) -> bool:
-    """Whether the axes that a shorter shape stands under, or the last one over a scalar, are 1, and not all are."""
+    """Return whether the last axes of `shape`, as many as `under` has, are 1, while other axes of `shape` are not.
+
+    `under` must have fewer axes. If `under` is a scalar, the last axis of `shape` must be 1.
+    """
     if not (shape.ranked and under.ranked):
         return False
     ones = [same(size, 1) for size in shape.dims]
@@ -335,5 +378,5 @@ def _ends_in_ones(shape: Shape, under: Shape) -> bool:
 
 
 def may_be_one(shape: Shape) -> bool:
-    """Whether a value may have one element: what is not known to be another number may be it."""
+    """Return whether a value may have one element: no size is surely different from 1."""
     return not shape.ranked or not any(map(never_one, shape.dims))

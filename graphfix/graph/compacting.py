@@ -1,7 +1,8 @@
-"""What the nodes of a model need not read: found reader by reader, and done where every reader of a value agrees.
+"""Find the redundant nodes that readers can skip, reader by reader; they are skipped if every reader of a value agrees.
 
-A reader's result keeps its shape, and each operand may be made explicit again with the same bits: what
-`equalize-ranks` and `materialize-broadcasts` would leave alone is not undone either.
+A reader may skip a node if the reader's result keeps its shape. It must also be possible to make each operand explicit
+again with the same bits. So a broadcast that `equalize-ranks` and `materialize-broadcasts` would leave alone is not
+made implicit.
 """
 
 from __future__ import annotations
@@ -33,20 +34,25 @@ from graphfix.shapes.shape import broadcast, same_shape
 
 @dataclass(slots=True)
 class Compaction:
-    """One look at a whole model: what each node may read instead, each question answered once."""
+    """The operands of a whole model that nodes may replace by sources; each question is answered once.
+
+    A source is the operand that a redundant node passes on, for example the operand of an Expand.
+    """
 
     nodes: Sequence[Node]
     dead: frozenset[Node]
-    """The nodes that only served what was bypassed: they ask for nothing."""
+    """Nodes that only served skipped nodes; they require nothing of their operands."""
     nearer: dict[Node, Operands] = field(default_factory=dict)
-    """By operand what a node may read instead, as long as nobody else needs the operand."""
+    """For each node and operand, the source that the node may read instead, if all readers of the operand agree."""
     passed: dict[tuple[Node, int], Sequence[Value]] = field(default_factory=dict)
-    """The values that such an operand is a way around: itself, and those on the way to what is read instead."""
+    """For each replaceable operand (node, index), the skipped values: the operand, and values up to its source."""
     goes: dict[Value, bool] = field(default_factory=dict)
     alignments: dict[Node, Alignment | Incompatible | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for node in reversed(self.nodes):  # readers first: what is asked of a node is answered by those that read it
+        """Compute which operands may be replaced, until all remaining replacements hold together."""
+        # Readers are visited first, because the readers of a node's result decide about the node.
+        for node in reversed(self.nodes):
             self._nearer(node)
         free = [node for node in reversed(self.nodes) if self.nearer[node]]
         while failing := [node for node in free if self.nearer[node] and not self._holds(node)]:
@@ -54,21 +60,27 @@ class Compaction:
             self.goes.clear()
 
     def edits(self, node: Node) -> Sequence[Edit]:
-        """What the node is to read instead: first what stands behind its operands, then its constants in less axes."""
+        """Return the edits of a node: first operands are replaced by their sources, then constants get fewer axes."""
         freed = self.freed(node)
         before = self.alignment(node) if any(map(constant, node.operands)) else None
         constants = [*restated(node, before, freed)] if isinstance(before, Alignment) else []
         if freed and not any(edit.to.rank > node.operand(edit.operand).shape.rank for edit in constants):
-            constants = []  # a constant is restated once, for all who read it when the others are gone
+            constants = []  # A constant is rewritten once, for all its readers, after the other operands are replaced.
         nearer = [Bypass(at, value) for at, value in freed.items() if not is_carried(node.operand(at))]
         return [*nearer, *constants] if (nearer or constants) and node not in self.dead else []
 
     def freed(self, node: Node) -> Operands:
-        """By operand what the node is to read instead, where everyone who reads the operand may do without it."""
+        """Return, by operand, the value that the node is to read instead; all readers of these operands agree.
+
+        This value is a source of the operand: redundant nodes between the two are skipped.
+        """
         return {at: value for at, value in self._nearer(node).items() if self._goes(node.operand(at))}
 
     def alignment(self, node: Node) -> Alignment | Incompatible | None:
-        """How the operands broadcast, or why they do not; None where they need not, and where that is not known."""
+        """Return how the operands of a node are broadcast, or the exception Incompatible if they are not.
+
+        Return None if no operand is broadcast, or if it is undecided.
+        """
         if node not in self.alignments:
             try:
                 self.alignments[node] = align_anyhow(node)
@@ -79,7 +91,10 @@ class Compaction:
         return self.alignments[node]
 
     def needed(self, node: Node, at: int, code: str) -> Leave | None:
-        """Why a stretch stays; None where it goes, or nobody reads it."""
+        """Return why a stretch must stay, as a `Leave` of the node's operand `at`; None if it can be skipped.
+
+        It can be skipped if no node reads its results, or if all readers may read a source instead.
+        """
         for value in node.results:
             if value is not None and value in value.graph.outputs:
                 return Leave(at, "its result is an output of the graph", code)
@@ -90,14 +105,21 @@ class Compaction:
         return None
 
     def _nearer(self, node: Node) -> Operands:
+        """Return, by operand, the value that the node may read instead, if all readers of the operand agree.
+
+        This value is a source of the operand: redundant nodes between the two are skipped.
+        """
         if node not in self.nearer:
-            self.nearer[node] = {}  # where the plan is undecided the node stays as it is
+            self.nearer[node] = {}  # If the plan is undecided, the node keeps its operands.
             with suppress(Undecided, Incompatible):
                 self.nearer[node] = self._carried(node) if is_carrier(node) else self._behind(node)
         return self.nearer[node]
 
     def _behind(self, node: Node) -> Operands:
-        """By operand what stands behind it, as far as the node may read that. Raises Undecided."""
+        """Return, by operand, the farthest source that the node may read instead. Raises Undecided.
+
+        A source is an operand that redundant nodes, such as an Expand, pass on.
+        """
         form = operators.stretch_form(node.domain, node.op)
         if form is not None:
             return _behind_a_stretch(node) if form.by == "shape" else {}
@@ -116,7 +138,7 @@ class Compaction:
         return {at: chain[kept[at]] for at, chain in chains.items() if kept[at]}
 
     def _holds(self, node: Node) -> bool:
-        """Whether a node has the result that it had without those of its operands alone that all may do without."""
+        """Return whether a node keeps its result if it replaces only the operands on which all readers agree."""
         result, freed, before = node.results[0], self.freed(node), self.alignment(node)
         if is_carrier(node):
             return result is not None and self._goes(result)
@@ -128,14 +150,20 @@ class Compaction:
         return _is_as_it_was(node, before, read, passed)
 
     def _carried(self, node: Node) -> Operands:
-        """What a carrier may read: whatever those who read its result may read of it."""
+        """Return the source that a carrier may read, if all readers of its result may read the result's source.
+
+        A carrier is a node that quantizes or dequantizes.
+        """
         behind, result = source(node.operand(0)), node.results[0]
         if behind is None or result is None or source(result) is None or not self._goes(result):
             return {}
         return {0: behind}
 
     def _goes(self, value: Value) -> bool:
-        """Whether everyone who reads a value may read what stands behind it."""
+        """Return whether all readers of a value may read its source instead.
+
+        The source is the operand that the redundant producer of the value passes on.
+        """
         if value not in self.goes:
             self.goes[value] = value not in value.graph.outputs and all(
                 at in self._nearer(reader) for reader, at in value.reads if reader not in self.dead
@@ -144,13 +172,16 @@ class Compaction:
 
 
 def every_node(graphs: Sequence[Graph]) -> Iterator[Node]:
-    """The nodes of a model that are still there, those that edits made behind those of the file."""
+    """Yield all nodes of a model that were not removed; in each graph, the file's nodes come before new nodes."""
     for graph in graphs:
         yield from [node for node in (*graph.nodes, *graph.made) if node.operands]
 
 
 def _behind_a_stretch(node: Node) -> Operands:
-    """A stretch to a shape that is stated for every axis aligns its operand itself."""
+    """Return the source that a stretch may read instead of its operand 0; empty if there is none.
+
+    A stretch to a full target shape can also lift and stretch the source.
+    """
     behind, result = source(node.operand(0)), node.results[0]
     target = optional_operand(node, 1)
     if behind is None or result is None or target is None or not (behind.shape.ranked and result.shape.ranked):
@@ -165,25 +196,27 @@ def _behind_a_stretch(node: Node) -> Operands:
 
 
 def _chain(node: Node, before: Alignment, at: int) -> Sequence[Value]:
-    """An operand and what stands behind it, as far as it can be made explicit again with the same bits."""
+    """Return an operand followed by its sources, as far as they can be made explicit again with the same bits."""
     chain = [node.operand(at)]
     for value in sources(chain[0]):
         if value.dtype != chain[0].dtype or not keeps_bits(node, before, {at: value}):
             break
         chain.append(value)
         if is_carried(chain[0]):
-            break  # a step for all who read it
+            break  # A carrier moves by one step for all its readers.
     return chain
 
 
 def _kept(node: Node, before: Alignment, chains: Mapping[int, Sequence[Value]], read: Operands) -> Mapping[int, int]:
-    """How many steps behind each operand the node may read: without some an axis would be another one.
+    """Return, for each operand, the number of steps along its chain to the value that the node may read instead.
 
-    Of several that could stay the one that is computed first does: what edits added stands before its reader.
+    The node's result must stay the same. If one of several values must be kept, it is the one that is computed first,
+    because new nodes are placed directly before their reader.
     """
     steps = {at: len(chain) - 1 for at, chain in chains.items()}
 
     def fits() -> bool:
+        """Return whether the node keeps its result with the present steps."""
         now = {at: chain[steps[at]] for at, chain in chains.items()}
         passed = [value for at, chain in chains.items() for value in chain[: steps[at]]]
         return _is_as_it_was(node, before, {**read, **now}, passed)
@@ -204,14 +237,20 @@ def _kept(node: Node, before: Alignment, chains: Mapping[int, Sequence[Value]], 
 
 
 def _is_as_it_was(node: Node, before: Alignment, read: Operands, passed: Sequence[Value]) -> bool:
-    """Whether a node has its result, and fails where it failed, with other operands, without what was passed."""
+    """Return whether a node with other operands has the same result, and fails for the same sizes as before.
+
+    `passed` are the skipped values.
+    """
     return keeps_result(node, before, read, lifts=all(map(is_lift, passed))) and all(
         _is_asked(node, before, read, size) for value in passed for size in asked_sizes(value)
     )
 
 
 def _is_asked(node: Node, before: Alignment, read: Operands, asked: tuple[int, Size]) -> bool:
-    """Whether what an operand meets has a size at an axis, so that what does not fit it still fails."""
+    """Return whether an operand of the node still has a required size, so that operands that do not fit still fail.
+
+    `asked` is (axis from the right, size).
+    """
     axis, size = asked
     shapes = [read.get(at, value).shape.axes or () for at, value in broadcast_operands(node)]
     shapes.append(before.result.axes or () if before.onto else ())
@@ -219,7 +258,7 @@ def _is_asked(node: Node, before: Alignment, read: Operands, asked: tuple[int, S
 
 
 def _place(value: Value) -> tuple[bool, int, int]:
-    """When a value is computed: in an outer graph first; what was made in this run comes last."""
+    """Return a sort key for when a value is computed: outer graphs come first, and results of new nodes come last."""
     place, depth, graph = value.place if value.place is not None else 0, 0, value.graph
     while graph.outer is not None:
         depth, graph = depth + 1, graph.outer
@@ -227,7 +266,7 @@ def _place(value: Value) -> tuple[bool, int, int]:
 
 
 def _wanted(reader: Node, read: Operands, leave: Leave) -> Leave:
-    """Say why a reader does not read what stands behind an operand."""
+    """Return `leave` with the reason why a reader does not read the source of an operand."""
     name = f"{reader.op} '{reader.label}'"
     if not read.keys() <= dict(broadcast_operands(reader)).keys():
         return replace(leave, reason=f"{name} reads it, and does not broadcast it")
@@ -247,6 +286,6 @@ def _wanted(reader: Node, read: Operands, leave: Leave) -> Leave:
 
 
 def _is_less(after: Shape, before: Shape) -> bool:
-    """Whether an axis of the result would be 1 for certain where it is another size."""
+    """Return whether any axis has size 1 for certain in the shape `after`, but not in the shape `before`."""
     pairs = zip(after.dims, before.dims, strict=True)
     return any(same(now, 1) and not same(was, 1) for now, was in pairs)

@@ -1,4 +1,4 @@
-"""What is wrong with an edit in itself: asked of the plans of rewrites of the user's own, before it is carried out."""
+"""Check the edits that users' own rewrites plan, before they are carried out."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from graphfix.shapes.dim import Shape
 
 
 def fault(edit: object, node: Node, codes: Collection[str], earlier: Sequence[Edit] = ()) -> str | None:
-    """What is wrong with what a plan yields for a node, as the rest of a sentence; None where nothing is.
+    """Return what is wrong with an edit that a plan yielded for a node, as the rest of a sentence; None if nothing is.
 
-    `codes` are the finding codes that the edit may have, `earlier` the edits that the plan has yielded for the node.
+    `codes` are the finding codes that the edit may have. `earlier` are the edits that the plan has already yielded for
+    the node.
     """
     if not isinstance(edit, Edit):
         return f"the plan yields {shown(edit)}, a {type(edit).__name__}, which is no edit"
@@ -40,6 +41,7 @@ def fault(edit: object, node: Node, codes: Collection[str], earlier: Sequence[Ed
 
 
 def _faults(edit: Edit, node: Node, earlier: Sequence[Edit]) -> Iterator[str]:
+    """Yield each fault of an edit."""
     if isinstance(edit, (Lift, Stretch, Bypass, Restate, Fold, Assume, Leave)):
         yield from _of_operand(edit.operand, node) if edit.operand is not None else ()
     match edit:
@@ -60,6 +62,7 @@ def _faults(edit: Edit, node: Node, earlier: Sequence[Edit]) -> Iterator[str]:
 
 
 def _of_operand(index: object, node: Node) -> Iterator[str]:
+    """Yield a fault if `index` is not the number of an operand that the node has."""
     if not isinstance(index, int) or isinstance(index, bool):
         yield f"an operand is named by its number, not {shown(index)}"
     elif not 0 <= index < len(node.operands) or node.operands[index] is None:
@@ -67,6 +70,7 @@ def _of_operand(index: object, node: Node) -> Iterator[str]:
 
 
 def _of_axes(edit: Lift, node: Node) -> Iterator[str]:
+    """Yield a fault if the axes of a lift are not distinct positions of the lifted shape."""
     shape = node.operand(edit.operand).shape
     rank = (shape.rank if shape.ranked else 0) + len(edit.axes)
     axes = [axis for axis in edit.axes if isinstance(axis, int)]
@@ -75,7 +79,10 @@ def _of_axes(edit: Lift, node: Node) -> Iterator[str]:
 
 
 def _of_rank(edit: Stretch, node: Node, earlier: Sequence[Edit]) -> Iterator[str]:
-    """A stretch repeats axes and adds none: a node that does both is an implicit broadcast itself (GF202)."""
+    """Yield a fault if a stretch would change the rank.
+
+    A stretch repeats axes and adds none, because a node that does both would be an implicit broadcast itself (GF202).
+    """
     shape = node.operand(edit.operand).shape
     lifts = [each for each in earlier if isinstance(each, Lift) and each.operand == edit.operand]
     if shape.ranked and edit.to.ranked and (rank := shape.rank + sum(len(each.axes) for each in lifts)) != edit.to.rank:
@@ -83,11 +90,13 @@ def _of_rank(edit: Stretch, node: Node, earlier: Sequence[Edit]) -> Iterator[str
 
 
 def _of_shape(name: str, shape: object) -> Iterator[str]:
+    """Yield a fault if `shape` is not a Shape; `name` is its name in the message."""
     if not isinstance(shape, Shape):
         yield f"{name} is {shown(shape)}, not a Shape"
 
 
 def _of_others(edit: Replace, node: Node) -> Iterator[str]:
+    """Yield the faults of the results that a Replace computes besides the first result."""
     for at, new in edit.others:
         if not 0 < at < len(node.results) or node.results[at] is None:
             yield f"the node has no result {at} behind the first"
@@ -95,7 +104,7 @@ def _of_others(edit: Replace, node: Node) -> Iterator[str]:
 
 
 def _of_new(last: object, node: Node) -> Iterator[str]:
-    """Of the new nodes, each once, however often it is read."""
+    """Yield the faults of a new node and of all new nodes that it reads; each node is checked once."""
     pending, seen = [last], set[int]()
     while pending:
         new = pending.pop()
@@ -112,12 +121,14 @@ def _of_new(last: object, node: Node) -> Iterator[str]:
 
 
 def _of_one(new: New) -> Iterator[str]:
+    """Yield the faults of one new node, without its operands."""
     if not (isinstance(new.op, str) and isinstance(new.dtype, str) and isinstance(new.operands, tuple)):
         yield "of New, op and dtype are texts, and operands are a tuple"
     yield from _of_shape(f"the shape of the new {shown(new.op)}", new.shape)
 
 
 def _of_source(source: object, node: Node) -> Iterator[str]:
+    """Yield the faults of an operand of a new node."""
     match source:
         case Value():
             pass

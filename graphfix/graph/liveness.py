@@ -1,4 +1,7 @@
-"""What still serves the model after edits: an edit that bypasses a node leaves what only served it until the end."""
+"""Find nodes without effect after edits: if an edit bypasses a node, other nodes may have served only that node.
+
+Such nodes remain in the view until the last edit.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,16 @@ from collections.abc import Sequence
 from graphfix.graph.view import Graph, Node
 
 MOST_NODES = 64
-"""Of a computation of shapes: what goes further is taken to serve."""
+"""The most nodes that are followed; if a node leads to more nodes, it counts as live."""
 
 
 def is_live(node: Node) -> bool:
-    """Whether a node serves more than what edits bypassed; what the file itself has for nothing stays, and does."""
+    """Return whether a node still has an effect after edits have bypassed other nodes.
+
+    It has an effect if its readers, or their readers, lead to an output of a graph or to a node without results. A
+    result that was never read counts too, because the file itself contains it without need. More than `MOST_NODES`
+    nodes count as an effect.
+    """
     seen = [node]
     for each in seen:
         results = [value for value in each.results if value is not None]
@@ -24,9 +32,12 @@ def is_live(node: Node) -> bool:
 
 
 def served_nothing_else(graphs: Sequence[Graph]) -> frozenset[Node]:
-    """Every node of the file that `is_live` calls none, however long its way: one look, from the last node back."""
+    """Return all nodes that only led to bypassed nodes, so that they have no effect any more.
+
+    These are the nodes for which `is_live` is False, but paths of any length are followed.
+    """
     dead: set[Node] = set()
-    for graph in reversed(graphs):  # bodies before what they stand in
+    for graph in reversed(graphs):  # Bodies are visited before the graphs that contain them.
         for node in reversed(graph.nodes):
             results = [value for value in node.results if value is not None]
             if results and all(

@@ -23,11 +23,14 @@ from graphfix.shapes.shape import broadcast, same_shape
 
 PAIR = 2
 Operands: TypeAlias = Mapping[int, Value]
-"""By operand index: the value that the node would read."""
+"""By operand index, the value that the node would read."""
 
 
 def left_reason(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
-    """Return why an operand is not lifted, or not stretched; None if the edit keeps every bit."""
+    """Return why an operand must not be lifted (or, if `stretched`, stretched); None if the edit keeps every bit.
+
+    Its catalogue row exempts it, or LiteRT would choose another kernel.
+    """
     why = operand.operand.keep_dims if stretched else operand.operand.keep_rank
     found = exemption(alignment, operand, why)
     if found is not None or node.domain != TFLITE:
@@ -38,20 +41,20 @@ def left_reason(node: Node, alignment: Alignment, operand: BroadcastOperand, *, 
 
 
 def broadcast_operands(node: Node) -> Iterator[tuple[int, Value]]:
-    """Return the operands that are broadcast, without the operand that the others are broadcast onto."""
+    """Return (index, value) of the operands that are broadcast, without an operand that others are broadcast onto."""
     onto = node.row.onto if node.row is not None else None
     return ((operand.index, value) for operand, value in taking_part(node) if operand.index != onto)
 
 
 def reading(node: Node, read: Operands) -> Node:
-    """Return a copy of the node with other operands, to compute its alignment."""
+    """Return a copy of the node that reads the values `read` instead, so that its alignment can be computed."""
     return node.reading(tuple(read.get(at, value) for at, value in enumerate(node.operands)))
 
 
 def keeps_result(node: Node, before: Alignment, read: Operands, *, lifts: bool = False) -> bool:
-    """Return whether the result keeps its shape if the node reads other operands.
+    """Return whether the node's result keeps its shape if the node reads other operands.
 
-    `lifts`: the new operands only lack unit axes in front, so only the rank of the result may differ.
+    If `lifts` is set, the new operands only lack unit axes in front, so only the rank of the result may differ.
     """
     if not all(_is_matrix(node, node.operand(at), value) for at, value in read.items()) or becomes_square(node, read):
         return False
@@ -73,7 +76,7 @@ def keeps_result(node: Node, before: Alignment, read: Operands, *, lifts: bool =
 
 
 def becomes_square(node: Node, read: Operands) -> bool:
-    """Return whether an 8-bit product would read one value twice, because XNNPACK rounds a square differently."""
+    """Return whether an 8-bit product would read one value twice; XNNPACK rounds a square differently."""
     if node.domain != TFLITE or node.op != "MUL" or len(node.operands) != PAIR:
         return False
     if node.operand(0).dtype not in ("int8", "uint8"):
@@ -99,7 +102,10 @@ def _checks_less(before: Alignment, read: Operands) -> bool:
 
 
 def _is_matrix(node: Node, was: Value, now: Value) -> bool:
-    """Return whether an operand of a matrix product keeps its last two axes, which do not broadcast."""
+    """Return whether an operand of a matrix product keeps its last two axes, which are not broadcast.
+
+    True for any other node.
+    """
     if node.row is None or node.row.style != "matmul" or was is now:
         return True
     ours, theirs = was.ranked, now.ranked
@@ -107,7 +113,7 @@ def _is_matrix(node: Node, was: Value, now: Value) -> bool:
 
 
 def keeps_bits(node: Node, before: Alignment, read: Operands) -> bool:
-    """Return whether the new operands can be lifted and stretched to the present ones with the same bits."""
+    """Return whether the new operands can be lifted and stretched to the present operands without a change of bits."""
     old = {operand.index: operand for operand in before.operands}
     try:
         after = align_anyhow(reading(node, read))
@@ -142,18 +148,18 @@ def with_rank(shape: Shape, rank: int) -> Shape:
 
 
 def may_lift(node: Node, before: Alignment, at: int) -> bool:
-    """Return whether equalize-ranks would lift an operand that has fewer axes than the result."""
+    """Return whether the rewrite equalize-ranks would lift operand `at`, which has fewer axes than the result."""
     operand = next(operand for operand in before.operands if operand.index == at)
     return left_reason(node, before, operand, stretched=False) is None
 
 
 def is_alone(value: Value) -> bool:
-    """Return whether exactly one live operand reads a value, and the value is no output of its graph."""
+    """Return whether exactly one operand of one live node reads a value, which is not an output of its graph."""
     return value not in value.graph.outputs and sum(is_live(reader) for reader, _ in value.reads) == 1
 
 
 def is_at_hand(value: Value) -> bool:
-    """Return whether a value is a constant that can be written in another shape."""
+    """Return whether a value is a constant, or dequantized from one, that can be written in another shape."""
     stored_constant = constant(value)
     return (
         stored_constant is not None

@@ -1,8 +1,8 @@
-"""What a rewrite is, and what the engine asks of a model: the seams between rewrites, engine and formats.
+"""The interfaces between rewrites, engine and formats: what a rewrite contains, and what the engine calls of a model.
 
-A rewrite is a module: its docstring is its page, `ON` says which nodes it plans, `CODE` is the finding of a node that
-it is undecided about, and `plan` is a pure function from one node of the view to edits. What is done of it is decided
-by the order of `rewrites.ALL` and by the engine's policy; a rewrite knows neither.
+A rewrite is a module. Its docstring is its page. `ON` states which nodes it plans, and `CODE` is the finding code of a
+node about which it is undecided. `plan` is a pure function from one node of the view to edits. The order of
+`rewrites.ALL` and the engine's policy decide which edits are carried out; a rewrite depends on neither.
 """
 
 from __future__ import annotations
@@ -20,45 +20,50 @@ from graphfix.results.records import dataclass
 from graphfix.shapes.dim import Size
 
 BROADCASTING: Literal["broadcasting"] = "broadcasting"
-"""Every node whose operator has a row in the catalogue."""
+"""A rewrite with this value of `ON` plans every node whose operator has a row in the catalogue."""
 ANY: Literal["any"] = "any"
-"""Every node, whatever its operator."""
+"""A rewrite with this value of `ON` plans every node, whatever its operator."""
 Operators: TypeAlias = Literal["broadcasting", "any"] | frozenset[tuple[str, str]]
-"""Which nodes a rewrite plans: those of these (domain, operator), or all of a kind."""
+"""The nodes that a rewrite plans: those of these (domain, operator), or all nodes of a kind."""
 Sees: TypeAlias = Literal["node", "operands"]
 Applier: TypeAlias = Callable[[Node], Node]
-"""Carries edits out on a node as it is now, all or none, and returns it as it is then. Raises Refused."""
+"""Carries out edits on a node, all or none, and returns the node as it is afterwards. Raises Refused."""
 
 
 Plan: TypeAlias = Callable[[Node], Iterator[Edit]]
 """A pure function from one node of the view to edits.
 
-Raises Undecided where the view does not say enough, Incompatible where sizes clash.
+Raises Undecided if the view does not contain enough facts, Incompatible if sizes contradict each other.
 """
 ModelPlan: TypeAlias = Callable[[Sequence[Graph]], Iterator[tuple[Node, Iterable[Edit]]]]
-"""A pure function from the whole view to the nodes that change together, and their plans; it raises as `Plan` does."""
+"""A pure function from the whole view to the nodes that change together, each with its edits.
+
+It raises the same exceptions as `Plan`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A rewrite that plans node by node."""
+    """A rewrite that plans one node at a time."""
 
     name: str
     page: str
     on: Operators
     code: str
-    """The finding code of a node that the plan is undecided about."""
+    """The finding code of a node about which the plan is undecided."""
     plan: Plan
     sees: Sees = "node"
-    """`operands`: the plan follows from the operator, its attributes, and the shape, kind and element type of each
-    operand, so that nodes that look alike have one plan."""
+    """"operands" if nodes that look alike have the same plan.
+
+    The plan then depends only on the operator, its attributes, and the shape, kind and element type of each operand.
+    """
     instead_of: tuple[str, ...] = ()
-    """The rewrites that leave the nodes of this one alone where both run."""
+    """The rewrites that skip the nodes of this rewrite if both run."""
     source: str = ""
-    """The file, or what else names it, of one of the user's own."""
+    """The file, or another origin, of a rewrite that a user wrote."""
 
     def concerns(self, node: Node) -> bool:
-        """Whether the rewrite plans this node; one that was taken out has no operands."""
+        """Return whether the rewrite plans this node; a node without operands (a removed one) is never planned."""
         if not node.operands:
             return False
         if self.on == BROADCASTING:
@@ -68,7 +73,7 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class ModelRewrite:
-    """A rewrite that states something of the whole file: all of its plans are carried out, or none."""
+    """A rewrite that states something about the whole file: either all of its plans are carried out or none."""
 
     name: str
     page: str
@@ -78,7 +83,7 @@ class ModelRewrite:
 
 @dataclass(frozen=True, slots=True)
 class UntilNothingChanges:
-    """Rewrites that tell one another more of the model: they run in turn until none has anything left to do."""
+    """Rewrites that can help one another: they run in turn until no rewrite changes anything."""
 
     rewrites: tuple[Rewrite | ModelRewrite, ...]
 
@@ -87,7 +92,7 @@ Step: TypeAlias = Rewrite | ModelRewrite | UntilNothingChanges
 
 
 def rewrite(module: ModuleType) -> Rewrite | ModelRewrite:
-    """The rewrite that a module is."""
+    """Return the rewrite that a module contains."""
     name = module.__name__.rpartition(".")[2].replace("_", "-")
     page = module.__doc__ or ""
     if hasattr(module, "plan_model"):
@@ -97,13 +102,13 @@ def rewrite(module: ModuleType) -> Rewrite | ModelRewrite:
 
 
 def described(model: Model, path: Path | None) -> str:
-    """Return the short text of a loaded model: its class, the file that it was read from, and its number of nodes."""
+    """Return a short text about a loaded model: its class, the file that it was read from, and its number of nodes."""
     number = sum(len(graph.nodes) for graph in model.graphs)
     return f"<{type(model).__name__}: {path or 'from bytes'}, {number} node{'s' * (number != 1)}>"
 
 
 def flat(steps: Iterable[Step]) -> Iterator[Rewrite | ModelRewrite]:
-    """Every rewrite of these steps."""
+    """Yield every rewrite of these steps."""
     for step in steps:
         if isinstance(step, UntilNothingChanges):
             yield from step.rewrites
@@ -112,7 +117,7 @@ def flat(steps: Iterable[Step]) -> Iterator[Rewrite | ModelRewrite]:
 
 
 def chosen(steps: Iterable[Step], names: Iterable[str]) -> tuple[Step, ...]:
-    """The steps with the rewrites of these names alone, in the same order."""
+    """Return the steps with only the rewrites that have these names, in the same order."""
     wanted = frozenset(names)
     kept: list[Step] = []
     for step in steps:
@@ -124,100 +129,110 @@ def chosen(steps: Iterable[Step], names: Iterable[str]) -> tuple[Step, ...]:
 
 
 class Model(Protocol):
-    """What the engine asks of a format."""
+    """The interface of a model that the engine uses; each format implements it."""
 
     @property
     def format(self) -> str:
-        """`onnx` or `tflite`."""
+        """Return `onnx` or `tflite`."""
 
     @property
     def graphs(self) -> Sequence[Graph]:
-        """Every scope of the model as the view has it; an outer scope before the bodies inside it."""
+        """Return every graph of the view; an outer graph comes before the bodies inside it."""
 
     @property
     def graph_names(self) -> Mapping[str, str]:
-        """By path: how the file calls the graph, as far as the path does not say it."""
+        """Return, by path, the file's name of each graph whose path does not contain the name."""
 
     def refresh(self) -> None:
-        """Bring the view up to date where edits have outdated it: the engine asks before each rewrite."""
+        """Update the view if edits have made it outdated; the engine calls this before each rewrite."""
 
     def renew(self) -> None:
-        """Let the next `refresh` build the view anew, with the nodes that edits have made."""
+        """Make the next `refresh` build a new view, with the nodes that edits have added."""
 
     @property
     def changed(self) -> bool:
-        """Whether an edit or a binding changed anything."""
+        """Return whether an edit or a binding changed anything."""
 
     expand_limit: int
-    """Bytes that one materialized constant may take; above it, and in ONNX always, a stretch is a node."""
+    """The most bytes of one materialized constant. A larger stretch is a node; in ONNX a stretch is always a node."""
 
     movement: Collection[str] | None
-    """The operators by which lifts and stretches are written, from the next `refresh` on; None: all of them."""
+    """The operators that lifts and stretches may use, from the next `refresh` on; None for all of them."""
 
     @property
     def added(self) -> int:
-        """Bytes of materialized constants that edits have added."""
+        """Return the bytes of materialized constants that edits have added."""
 
     @property
     def inferring(self) -> float:
-        """Seconds that the inference of shapes has taken."""
+        """Return the seconds that shape inference has taken."""
 
     @property
     def assumes(self) -> Sequence[str]:
-        """The stored shapes and shared symbols that the view assumes, and what edits made fixed."""
+        """Return the assumptions as texts: stored shapes, shared symbols, and inputs that edits made fixed."""
 
     @property
     def leaning(self) -> Sequence[tuple[str, str]]:
-        """(graph, value) of all whose rank or sizes lean on a stored shape."""
+        """Return (graph, value) of all values whose rank or sizes depend on an assumed stored shape."""
 
     def trust_stored(self, *, trust: bool) -> None:
-        """Believe all stored sizes that the rules neither prove nor refute, or no stored shape; before any edit.
+        """Assume all stored sizes that the rules neither prove nor refute, or (`trust=False`) no stored shape.
 
-        Unless it is called, the stored shapes of results of operators without a rule are believed.
+        It must be called before any edit. If it is not called, the stored shapes of results of operators without a rule
+        are assumed.
         """
 
     @property
     def believed(self) -> Sequence[StoredSize | StoredShape]:
-        """The stored sizes and shapes that are believed."""
+        """Return the stored sizes and shapes that are assumed."""
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
-        """Carry the edits of one node out, all or none, and return the node as it is now. Raises Refused."""
+        """Carry out all edits of one node, or none of them, and return the node as it is now. Raises Refused."""
 
     def applier(self, edits: Sequence[Edit]) -> Applier:
-        """What does the same with lifts and stretches, until the next `refresh`, for each node that looks the same."""
+        """Return a function that carries out these lifts and stretches on a node.
+
+        It can be called for every node that looks alike, until the next `refresh`.
+        """
 
     def bind(
         self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]], same: Sequence[Sequence[str]] = ()
     ) -> None:
-        """Bind free dims before anything else, and take the members of each of `same` for one size.
+        """Bind free sizes before any other change; the members of each list in `same` are one size.
 
-        Raises GraphfixError for a name that the model does not have, and for what contradicts the file.
+        `dims` maps labels of free sizes to numbers or ranges. `shapes` maps inputs to sizes, where None leaves a size
+        free. Raises GraphfixError for a name that the model does not have, and for a size that contradicts the file.
         """
 
     def set_inputs(self, values: Mapping[str, InputValue], *, drop: bool) -> None:
-        """Let whoever reads these inputs read constants; with `drop` they are no inputs any more.
+        """Make all readers of these inputs read constants; with `drop`, they are no longer inputs of the model.
 
-        After `bind`, before any edit. Raises GraphfixError for a name that the model does not have, and for a value
-        that does not fit.
+        It must be called after `bind` and before any edit. Raises GraphfixError for a name that the model does not
+        have, and for a value that does not fit.
         """
 
     def narrow_inputs(self, kept: Collection[str]) -> Sequence[str]:
-        """Declare the inputs of int64 but these as int32, before any edit; return their names. Raises GraphfixError."""
+        """Change int64 inputs to int32, except those in `kept`; return the names of the changed inputs.
+
+        It must be called before any edit. Raises GraphfixError if an input can't be changed.
+        """
 
     def example(self, value: Value) -> Sequence[int] | None:
-        """The sizes that the file stores for an input beside the free ones, None where it stores none."""
+        """Return the sizes that the file stores for an input, free sizes included; None if it stores none."""
 
     def note(self, key: str, text: str) -> None:
-        """Record a line in the file's metadata (an assumption that a rewrite made)."""
+        """Add a line to the file's metadata, such as an assumption of a rewrite."""
 
     def refuse_output(self, path: Path) -> None:
-        """Raise GraphfixError where writing to `path` would replace a file that the model itself needs."""
+        """Raise GraphfixError if writing to `path` would replace a file that the model needs."""
 
     def save(self, path: str | Path, *, final_name: str = "") -> Sequence[Path]:
-        """Write the model; what no edit names comes out as it went in. Return the data files made beside it.
+        """Write the model; parts without an edit are written as they were read.
 
-        Data files are called after the file, or after `final_name`, which is the name that the file gets later.
+        Return the paths of the data files beside it.
+
+        Data files are named after `path`, or after `final_name`, if the file will be renamed to that name.
         """
 
     def tobytes(self) -> bytes:
-        """The file as bytes, for models that fit into memory."""
+        """Return the file as bytes, for models that fit into memory."""

@@ -1,4 +1,4 @@
-"""Which nodes quantize or dequantize as onnx and onnxruntime define it."""
+"""Recognize nodes that quantize or dequantize as onnx and onnxruntime define it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _DOMAINS = frozenset({"", "com.microsoft"})
 def is_quantizer(node: Node | None, *operators: str) -> TypeGuard[Node]:
     """Return whether a node is one of these operators, has data and a scale, and returns one value.
 
-    Of an operator of another domain with the same name nothing is known. onnxruntime refuses a node without its data or
-    with several results, but the file is read all the same.
+    An operator of another domain with the same name does not count, because its definition is unknown. onnxruntime
+    refuses a node without data or with several results, but graphfix reads such a file.
     """
     return (
         node is not None

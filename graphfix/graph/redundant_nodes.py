@@ -1,4 +1,4 @@
-"""Nodes that are redundant in front of a broadcasting consumer: expansions, lifts, multiplications by one.
+"""Recognize nodes that are redundant in front of a broadcasting consumer: expansions, lifts, multiplications by one.
 
 Such a node passes one operand on: element i of its result is the operand's element at i, right-aligned, as a
 broadcasting operator would read it. Right-aligned means that only unit axes in front are added or dropped.
@@ -35,10 +35,11 @@ NUMBERS: Mapping[str, frozenset[str]] = MappingProxyType(
         TFLITE: frozenset({"int32", "int64"}),
     }
 )
-"""By domain: the element types for which x * 1 is x.
+"""For each domain, the element types for which x * 1 is x.
 
 A complex product adds the product of the imaginary parts, which is NaN if one is infinite. LiteRT's float kernels
-replace infinity by the largest float, and its kernels of less than 32 bits multiply by scales."""
+replace infinity by the largest float, and its kernels for less than 32 bits multiply by scales.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,11 @@ NEUTRAL: Mapping[Operator, Neutral] = MappingProxyType(
 
 
 def passed_operand(node: Node) -> int | None:
-    """Return the index of the operand that the node passes on; None if it passes none on."""
+    """Return the index of the operand that a redundant node passes on; None if the node is not redundant.
+
+    The result of a redundant node has the operand's elements, only lifted or stretched as a broadcasting reader would
+    do.
+    """
     result = node.results[0] if len(node.results) == 1 else None
     if result is None or not node.operands or result.stale is not None:
         return None
@@ -88,7 +93,7 @@ def passed_operand(node: Node) -> int | None:
 def does_nothing(node: Node, at: int) -> bool:
     """Return whether a node is arithmetic that keeps the shape of its operand `at`, or has a result without readers.
 
-    A node that may fail because of a size is not one that does nothing, even if its result has no reader.
+    A node that may fail because of a size does not count as one without readers, because the failure is an effect.
     """
     result = node.results[0]
     if result is None or result in node.graph.outputs:
@@ -98,36 +103,46 @@ def does_nothing(node: Node, at: int) -> bool:
 
 
 def is_carrier(node: Node) -> bool:
-    """Return whether a node quantizes or dequantizes each element; lifts and stretches may move in front of it."""
+    """Return whether a node is a carrier: it quantizes or dequantizes each element.
+
+    A lift or a stretch behind a carrier may be moved in front of it.
+    """
     return (node.domain, node.op) in CARRIERS and bool(node.operands)
 
 
 def of_scales(node: Node) -> Mapping[str, object]:
-    """Return the attributes of a carrier; the axis of a single scale is left out, because it has no effect."""
+    """Return the attributes of a carrier (a node that quantizes or dequantizes).
+
+    If there is a single scale, the attribute `axis` is left out, because it has no effect.
+    """
     return {key: value for key, value in node.attributes.items() if key != "axis" or not _has_one_scale(node)}
 
 
 def is_carried(value: Value) -> bool:
-    """Return whether a carrier produces the value."""
+    """Return whether a carrier (a node that quantizes or dequantizes) produces the value."""
     node = value.producer
     return node is not None and is_carrier(node)
 
 
 def is_lift(value: Value) -> bool:
-    """Return whether the producer of the value is a reshape: it changes only unit axes if it passes its operand on."""
+    """Return whether the producer of a value is a reshape.
+
+    If this reshape passes its operand on, it changes only unit axes in front.
+    """
     node = value.producer
     return node is not None and (node.domain, node.op) in RESHAPES
 
 
 def source(value: Value) -> Value | None:
-    """Return the operand that the producer of a value passes on; None if there is none."""
+    """Return the operand that the producer of a value passes on; None if the producer passes no operand on."""
     return next(sources(value), None)
 
 
 def sources(value: Value) -> Iterator[Value]:
-    """Yield the operands that the producers of a value pass on, from the nearest one backwards.
+    """Yield the operands that redundant nodes pass on, from the producer of `value` backwards.
 
-    If carriers produce the value, yield the value in the shapes of the operands in front of the first carrier.
+    If carriers (nodes that quantize or dequantize) produce the value, the redundant nodes in front of them count. Then
+    the value itself is yielded, with the shape of each of these operands.
     """
     carriers, first = carried_from(value)
     for other in _passed_on(first):
@@ -137,9 +152,10 @@ def sources(value: Value) -> Iterator[Value]:
 
 
 def carried_from(value: Value) -> tuple[Sequence[Node], Value]:
-    """Return the chain of carriers that produces a value, the last carrier first, and the operand of the first one.
+    """Return the chain of carriers that produces a value, the last carrier first, and the first carrier's operand.
 
-    Without a carrier, return no nodes and the value itself.
+    A carrier is a node that quantizes or dequantizes. If no carrier produces the value, return no nodes and the value
+    itself.
     """
     carriers = []
     while (node := value.producer) is not None and is_carrier(node):
@@ -149,7 +165,10 @@ def carried_from(value: Value) -> tuple[Sequence[Node], Value]:
 
 
 def _passed_on(value: Value) -> Iterator[Value]:
-    """Yield the operands that a chain of redundant nodes passes on, up to the result of a carrier."""
+    """Yield the operands that redundant nodes pass on, from the producer of `value` backwards.
+
+    It ends at the first producer that is not redundant.
+    """
     node = value.producer
     while node is not None and (at := passed_operand(node)) is not None:
         behind = node.operands[at]
@@ -160,7 +179,10 @@ def _passed_on(value: Value) -> Iterator[Value]:
 
 
 def asked_sizes(value: Value) -> Iterator[tuple[int, Size]]:
-    """Yield (axis from the right, size) for each size of a stretch with which it may fail on its operand."""
+    """Yield (axis from the right, size) for each target size of a stretch that its operand may not fit.
+
+    The stretch would then fail. Yield nothing if the producer of the value is not such a stretch.
+    """
     node = value.producer
     form = operators.stretch_form(node.domain, node.op) if node is not None else None
     if node is None or form is None or form.by != "shape":
@@ -182,22 +204,24 @@ def bare(shape: Shape) -> tuple[Size, ...]:
 
 
 def _keeps(node: Node, value: Value, to: Shape) -> bool:
-    """Return whether a reshape only adds or drops unit axes in front."""
+    """Return whether a reshape changes the rank, and only adds or drops unit axes in front."""
     if not value.shape.ranked or value.stale is not None or value.shape.rank == to.rank:
         return False
     ours, theirs = bare(value.shape), bare(to)
     if len(ours) != len(theirs):
         return False
-    # an axis of size 1 that is added elsewhere is one more behind those in front
+    # If these operators insert an axis elsewhere, the sizes of `to` behind its leading unit axes are more than those of
+    # the operand. So equal lengths are enough.
     return node.op in UNSQUEEZES or same_shape(Shape(ours), Shape(theirs))
 
 
 def _may_fail(node: Node, to: Shape) -> bool:
-    """Return whether the sizes of an ONNX Reshape are computed: a 0 among them would mean another size."""
+    """Return whether the target sizes of an ONNX Reshape are computed, because a computed 0 would mean another size."""
     return node.op == "Reshape" and not to.static and node.operand(1).literal is None
 
 
 def _is_right_aligned(node: Node, form: StretchForm, to: Shape) -> bool:
+    """Return whether a stretch reads its operand as a broadcasting operator would, right-aligned."""
     value = node.operands[0]
     if value is None or value.stale is not None:
         return False
@@ -220,7 +244,7 @@ def _is_right_aligned(node: Node, form: StretchForm, to: Shape) -> bool:
 
 
 def _beside(node: Node, neutral: Neutral, result: Value) -> int | None:
-    """Return the index of the operand beside a neutral constant; None if there is none, or the types are quantized."""
+    """Return the index of the operand beside a neutral constant; None if there is none, or if types are quantized."""
     values = [value for value in (*node.operands, result) if value is not None]
     if len(values) != 3 or result.dtype not in NUMBERS[node.domain] or node.attributes.get("fused_activation_function"):  # noqa: PLR2004 -- two and the result
         return None
@@ -233,7 +257,7 @@ def _beside(node: Node, neutral: Neutral, result: Value) -> int | None:
 
 
 def _number(value: Value) -> Scalar | None:
-    """Return the number that all elements of a constant or of a ConstantOfShape are; None if they differ."""
+    """Return the number that all elements of a constant or of a ConstantOfShape equal; None if they differ."""
     node = value.producer
     if node is None or (node.domain, node.op) != ("", "ConstantOfShape"):
         return value.number
@@ -242,6 +266,7 @@ def _number(value: Value) -> Scalar | None:
 
 
 def _is_number(number: Scalar | None, neutral: Neutral) -> bool:
+    """Return whether a number is the neutral number, with the sign of zero that floats need."""
     if not isinstance(number, (int, float)) or isinstance(number, bool) or number != neutral.number:
         return False
     negative = isinstance(number, float) and math.copysign(1, number) < 0
@@ -249,9 +274,9 @@ def _is_number(number: Scalar | None, neutral: Neutral) -> bool:
 
 
 def constant(value: Value | None) -> Value | None:
-    """Return the value if it is a constant, or the constant that it is dequantized from by one scale; else None.
+    """Return the value if it is a constant, or the constant that it is dequantized from by one scale.
 
-    Returns None for None.
+    Return None for any other value, and for None.
     """
     if value is None or value.kind == "constant":
         return value
@@ -265,7 +290,10 @@ def constant(value: Value | None) -> Value | None:
 
 
 def _keeps_axis(node: Node, to: Shape) -> bool:
-    """Return whether the scales of a carrier belong to the same axis if its operand has the shape `to`."""
+    """Return whether the scales of a carrier still belong to the right axis if its operand has the shape `to`.
+
+    A carrier is a node that quantizes or dequantizes.
+    """
     shape, axis = node.operand(0).shape, node.attributes.get("axis", 1)
     if not (shape.ranked and to.ranked) or shape.rank != to.rank or not isinstance(axis, int):
         return False
@@ -273,7 +301,10 @@ def _keeps_axis(node: Node, to: Shape) -> bool:
 
 
 def _has_one_scale(node: Node) -> bool:
-    """Return whether a carrier has one scale, and no axis that a scale of one element might belong to."""
+    """Return whether a carrier (a node that quantizes or dequantizes) has one scale for the whole tensor.
+
+    A scale vector of one element counts only if the node states no axis.
+    """
     parameters = [each.shape.axes for each in node.operands[1:] if each is not None]
     return all(
         axes == () or (axes is not None and set(axes) <= {1} and "axis" not in node.attributes) for axes in parameters

@@ -16,9 +16,11 @@ from graphfix.shapes.shape import same_shape
 
 
 def restated(node: Node, before: Alignment, freed: Operands) -> Iterator[Restate]:
-    """Yield an edit for each constant that can have fewer elements or axes; the first constant carries the rank.
+    """Yield an edit for each constant that can have fewer elements or axes.
 
-    `before` is the present alignment of the operands, `freed` the values that replace some of them.
+    `before` is the present alignment of the operands, and `freed` are the values that replace some of them. Constants
+    are made smaller in the order of the operands. So if only constants have the rank of the result, the last one keeps
+    it.
     """
     read = dict(freed)
     with suppress(Undecided):
@@ -31,12 +33,12 @@ def restated(node: Node, before: Alignment, freed: Operands) -> Iterator[Restate
 
 
 def _smallest(node: Node, before: Alignment, value: Value, places: Sequence[int], read: Operands) -> Value | None:
-    """Return a constant in the smallest shape that keeps the result; None if it has that shape, or can't be rewritten.
+    """Return a constant in the smallest shape that keeps the result; None if its shape can't be made smaller.
 
-    A constant that is dequantized for several readers is not rewritten, because it would be dequantized twice.
+    A constant that is dequantized for several readers is not changed, because it would be dequantized twice.
     """
     if node.row is not None and node.row.style == "matmul" and value.shape.ranked and value.shape.rank <= MATRIX:
-        return None  # all of it is one matrix: its numbers, which may be many, need not be read
+        return None  # The constant is one matrix, so its elements, which may be many, need not be read.
     stored_constant = constant(value)
     repeats = stored_constant.repeats if stored_constant is not None else None
     if repeats is None or not value.shape.ranked or (stored_constant is not value and not is_alone(value)):
@@ -51,7 +53,7 @@ def _smallest(node: Node, before: Alignment, value: Value, places: Sequence[int]
 
 
 def _smaller(shape: Shape, least: Shape, rank: int) -> Iterator[Shape]:
-    """Yield shapes of a constant, the smallest first: fewest elements, then fewest axes."""
+    """Yield possible shapes of a constant, the smallest first: fewest elements, then fewest axes."""
     for dims in dict.fromkeys((least.dims, *_partly(shape, least), shape.dims)):
         axes = bare(Shape(dims))
         for more in range(max(rank, len(dims)) - len(axes) + 1):
@@ -68,6 +70,9 @@ def _partly(shape: Shape, least: Shape) -> Iterator[tuple[Size, ...]]:
 
 
 def _has_rank_beside(before: Alignment, places: Sequence[int], rank: int) -> bool:
-    """Return whether another operand has at least `rank` axes; asked if the rank of the result is unknown."""
+    """Return whether an operand outside of `places` has at least `rank` axes.
+
+    This is needed if the rank of the result is unknown.
+    """
     others = (operand.value.shape for operand in before.operands if operand.index not in places)
     return any(shape.ranked and shape.rank >= rank for shape in others)

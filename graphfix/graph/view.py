@@ -1,6 +1,6 @@
-"""The frozen view of a model that rewrites read: values, nodes and the graphs that hold them, for every format.
+"""The view of a model that rewrites read, the same for every format: graphs, their nodes and values, without weights.
 
-The view holds no weights. `str()` of a node is the notation of tests, `show` and reports: `y[2,3] = Add(x[2,3], b[3])`.
+`str()` of a node is the notation of tests, `show` and reports: `y[2,3] = Add(x[2,3], b[3])`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from graphfix.shapes.dim import Shape, Undecided
 
 
 class UnrankedOperand(Undecided):
-    """An operand whose rank is not known (finding code GF104)."""
+    """An operand has an unknown rank (finding code GF104)."""
 
 
 class MissingOperandError(Undecided, LookupError):
@@ -23,7 +23,7 @@ class MissingOperandError(Undecided, LookupError):
 
 
 class StaleShape(Undecided):
-    """A stored shape that the computed one contradicts (finding code GF204)."""
+    """A stored shape contradicts the computed shape (finding code GF204)."""
 
 
 Scalar: TypeAlias = int | float | bool | str
@@ -32,71 +32,75 @@ Kind = Literal["input", "constant", "overridable", "result"]
 
 @dataclass(frozen=True, slots=True)
 class Trips:
-    """A loop whose trip count is known before the model runs."""
+    """A loop whose number of trips is known before the model runs."""
 
     number: int
     nodes: int
-    """Of one trip, those of bodies inside it with them: of a loop inside it as often as that runs."""
+    """The number of nodes of one trip, with the nodes of bodies inside; a loop inside counts once for each trip."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """What a constant says more than once."""
+    """How the elements of a constant repeat."""
 
     least: Shape
-    """Its shape, with 1 for each axis along which nothing changes."""
+    """The constant's shape, with size 1 for each axis along which all elements are equal."""
     number: Scalar | None
-    """What all of its elements are; None where they differ."""
+    """The number that all elements equal; None if they differ."""
 
 
 NO_ATTRIBUTES: Mapping[str, object] = MappingProxyType({})
 """The attributes of a node that has none."""
 LITERAL_LIMIT = 64
-"""`Value.literal` reads a constant of at most this many elements."""
+"""The most elements of a constant that `Value.literal` reads."""
 
 
 RANK_OPERANDS: Mapping[str, slice] = MappingProxyType({"Reshape": slice(1, 2), "RESHAPE": slice(1, 2)})
-"""By operator: the operand whose number of elements is the rank of the result."""
+"""For each operator, a slice of its operands: the operand whose number of elements is the rank of the result."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Value:
-    """A tensor that nodes read: its name is unique in its graph, its identity in the model.
+    """A tensor that nodes read. Its name is unique in its graph; in the model, compare values by identity.
 
-    Read-only by type: a frozen dataclass costs three times as much to make, and big models have 100,000s.
+    Only the types make it read-only, because a frozen dataclass takes three times as long to create, and big models
+    have 100,000s.
     """
 
     name: Final[str]
     shape: Final[Shape]
     dtype: Final[str]
-    """The element type by numpy's name (`float32`, `int64`, `bool` ...), or the format's own where numpy has none."""
+    """The element type by numpy's name (`float32`, `int64`, `bool` ...), or the format's own name if numpy has none."""
     kind: Final[Kind]
     graph: Final[Graph]
     stale: Final[str | None] = None
-    """Why the stored shape can't be trusted: it contradicts the computed one."""
+    """Why the stored shape can't be trusted: it contradicts the computed shape. None if it can."""
     place: Final[int | None] = None
-    """The place of the node whose result this is (see `Graph.at`), None for inputs and constants."""
+    """The place of the node whose result this is (see `Graph.at`); None for inputs and constants."""
     noted: int | list[int] | None = field(default=None, init=False)
-    """The places in its graph of whoever ever read it, a list from the second on: true while an operand there is it."""
+    """The places of the nodes in its graph that ever read the value: an int for one node, a list for several.
+
+    A place may be outdated: the node there reads the value only if one of its operands is the value.
+    """
 
     @property
     def places(self) -> Sequence[int]:
-        """The same as a list."""
+        """Return the places of the nodes in its graph that ever read the value (see `noted`), as a sequence."""
         return self.noted if isinstance(self.noted, list) else () if self.noted is None else (self.noted,)
 
     @property
     def producer(self) -> Node | None:
-        """The node whose result this is, None for inputs and constants."""
+        """Return the node whose result this is; None for inputs and constants."""
         return self.graph.at(self.place) if self.place is not None else None
 
     @property
     def reads(self) -> Sequence[tuple[Node, int]]:
-        """(node, operand) of everything that reads it, in this graph and in bodies inside it."""
+        """Return (node, operand index) of every read of the value, in its graph and in bodies inside it."""
         return [(node, at) for node in self._noted() for at, operand in enumerate(node.operands) if operand is self]
 
     @property
     def is_read_once(self) -> bool:
-        """Whether one operand of one node is all that reads it; many notes are not looked through for that."""
+        """Return whether exactly one operand of one node reads the value; the search stops at a second read."""
         times = 0
         for node in self._noted():
             times += node.operands.count(self)
@@ -106,22 +110,25 @@ class Value:
 
     @property
     def is_read(self) -> bool:
-        """Whether anything reads it; who was made last is asked first, for edits give it new readers."""
+        """Return whether any node reads the value.
+
+        The newest readers are checked first, because edits add readers.
+        """
         here = any(self in self.graph.at(place).operands for place in reversed(self.places))
         return here or any(self in body.at(place).operands for body, place in self.graph.captured.get(self, ()))
 
     @property
     def was_read(self) -> bool:
-        """Whether anything ever read it, in the file or since."""
+        """Return whether any node ever read the value, in the file or after an edit."""
         return self.noted is not None or self in self.graph.captured
 
     @property
     def is_used(self) -> bool:
-        """Whether anything reads it, or its graph returns it."""
+        """Return whether any node reads the value, or its graph returns it."""
         return self.is_read or self in self.graph.outputs
 
     def _noted(self) -> Iterator[Node]:
-        """Every node that ever read it, as it is now."""
+        """Yield every node that ever read the value, as it is now."""
         graph = self.graph
         for place in dict.fromkeys(self.places):
             yield graph.at(place)
@@ -130,25 +137,25 @@ class Value:
 
     @property
     def literal(self) -> tuple[Scalar, ...] | None:
-        """The elements of a small constant in row-major order; None for anything else."""
+        """Return the elements of a small constant in row-major order; None for any other value."""
         if self.kind != "constant":
             return None
         return self.graph.read_literal(self)
 
     @property
     def repeats(self) -> Repeats | None:
-        """The axes along which nothing changes in a constant; None for anything else, and for one that is not read."""
+        """Return how the elements of a constant repeat; None for any other value, and if the constant can't be read."""
         return self.graph.read_repeats(self) if self.kind == "constant" else None
 
     @property
     def number(self) -> Scalar | None:
-        """The number that all elements of a constant are, bit for bit."""
+        """Return the number that all elements of a constant equal, bit for bit; None if there is none."""
         repeats = self.repeats
         return repeats.number if repeats is not None else None
 
     @property
     def computed_elements(self) -> tuple[Scalar, ...] | None:
-        """The elements of what a node computes, where they follow from constants and sizes that are numbers."""
+        """Return the elements of a node's result if they follow from constants and numeric sizes; otherwise None."""
         if self.kind == "constant" or not self.shape.static:
             return None
         return self.graph.read_known(self)
@@ -160,32 +167,35 @@ class Value:
 
     @property
     def elements(self) -> tuple[Scalar, ...] | None:
-        """The elements as far as they are known before the model runs: those of a constant, or of what is computed."""
+        """Return the elements that are known before the model runs, of a constant or a result; otherwise None."""
         return self.literal if self.kind == "constant" else self.computed_elements
 
     @property
     def bounds(self) -> tuple[int, int] | None:
-        """The least and the largest that its whole numbers can be, as far as is known before the model runs."""
+        """Return the least and the greatest possible element of an integer value; None if there are no bounds."""
         return self.graph.read_bounds(self)
 
     @property
     def scales(self) -> int:
-        """How many scales the file quantizes it by: more than one is one for each index of an axis (TFLite)."""
+        """Return the number of scales that quantize the value; several scales belong to indices of an axis (TFLite)."""
         return self.graph.read_scales(self)
 
     @property
     def quantization(self) -> tuple[float, int] | None:
-        """The one scale and zero point that the file quantizes it by, None where it has none or several (TFLite)."""
+        """Return the scale and the zero point that quantize the value; None if there are none or several (TFLite)."""
         return self.graph.read_quantization(self)
 
     @property
     def content(self) -> Shape | None:
-        """The shape that an integer vector of the file holds, as far as it can be followed: `Shape(x)` holds x's."""
+        """Return the shape whose sizes an integer vector contains, as far as it is known.
+
+        Example: the result of `Shape(x)` contains the shape of x.
+        """
         return self.graph.read_content(self)
 
     @property
     def ranked(self) -> Shape:
-        """The shape, known to have a rank. Raises UnrankedOperand or StaleShape with the value's name."""
+        """Return the shape, if its rank is known. Raises UnrankedOperand or StaleShape with the value's name."""
         if self.stale is not None:
             raise StaleShape(self.stale)
         if not self.shape.ranked:
@@ -193,14 +203,17 @@ class Value:
         return self.shape
 
     def _cause(self) -> str:
-        """Return, in parentheses, the first node whose result lost the rank, or the input that has no rank."""
+        """Return a text about the first node whose result has an unknown rank, or about the input without a rank.
+
+        The text is in parentheses; it is empty if the value itself is that input.
+        """
         value, node = self, self.producer
         while node is not None:
             operands = node.operands[RANK_OPERANDS.get(node.op, slice(None))]
             before = next((each for each in operands if each is not None and not each.shape.ranked), None)
             if before is None:
                 read = ", ".join(str(each) for each in node.operands if each is not None)
-                # of a standard operator the sizes of inputs may decide it
+                # For a standard operator, the sizes of inputs may decide the rank instead.
                 how = f"; the file may store the shape of '{value.name}'" if node.domain not in ("", TFLITE) else ""
                 return f" ({node.op} '{node.label}'{' of ' * bool(read)}{read} has a result of unknown rank{how})"
             value, node = before, before.producer
@@ -212,15 +225,18 @@ class Value:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Node:
-    """One operator at its place; read-only by type, but that edits let it read other operands, in place."""
+    """One operator at its place in a graph.
+
+    By its types it is read-only, except that edits change its operands in place.
+    """
 
     op: Final[str]
     domain: Final[str]
     version: Final[int]
-    """The opset version of `domain` that the model imports."""
+    """The opset version of `domain` that the model imports; in TFLite, the version of the operator."""
     name: Final[str]
     index: Final[int]
-    """Position in the graph's original order of execution; negative for a node that an edit made (see `Graph.at`)."""
+    """The position in the graph's original order of execution; negative for a new node of an edit (see `Graph.at`)."""
     graph: Final[Graph]
     operands: tuple[Value | None, ...]
     results: Final[tuple[Value | None, ...]]
@@ -229,11 +245,11 @@ class Node:
 
     @property
     def label(self) -> str:
-        """The name, or `Op#index` where the file has none."""
+        """Return the node's name, or `Op#index` if the file has no name."""
         return self.name or f"{self.op}#{self.index}"
 
     def reading(self, operands: tuple[Value | None, ...]) -> Node:
-        """The same node with other operands."""
+        """Return a copy of the node with other operands."""
         return Node(
             self.op, self.domain, self.version, self.name, self.index, self.graph, operands, self.results,
             self.attributes, self.row,
@@ -241,11 +257,11 @@ class Node:
 
     @property
     def trips(self) -> Trips | None:
-        """How often a loop runs its body, where that is known before the model runs."""
+        """Return how often a loop runs its body, if that is known before the model runs; otherwise None."""
         return self.graph.read_trips(self)
 
     def operand(self, index: int) -> Value:
-        """The value read as operand `index`. Raises MissingOperandError when the operand is absent."""
+        """Return the value that is operand `index`. Raises MissingOperandError if the operand is absent."""
         value = self.operands[index] if index < len(self.operands) else None
         if value is None:
             raise MissingOperandError(f"{self.op} '{self.label}' has no operand {index}")
@@ -259,9 +275,9 @@ class Node:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Graph:
-    """One scope (the main graph, a body, a function): the ledger that links values and nodes.
+    """One graph (the main graph, a body or a function), which links values and nodes.
 
-    Formats own it and keep it true; rewrites only read.
+    Formats own it and keep it correct; rewrites only read it.
     """
 
     path: str
@@ -271,15 +287,15 @@ class Graph:
     outputs: set[Value] = field(default_factory=set)
     inputs: list[Value] = field(default_factory=list)
     made: list[Node] = field(default_factory=list)
-    """The nodes that edits made."""
+    """The new nodes of edits."""
     captured: dict[Value, list[tuple[Graph, int]]] = field(default_factory=dict)
-    """What `Value.noted` is, for readers in bodies inside this graph."""
+    """For each value of this graph, the (graph, place) of nodes in bodies inside this graph that ever read it."""
     metadata: Sequence[str] = ()
     """The names of a TFLite file's metadata entries; only the main graph has them."""
     without_rank: Collection[Value] = ()
     """Results for which a TFLite file states no rank: their tensors have neither sizes nor `has_rank`."""
     misstated: Mapping[Value, str] = field(default_factory=dict)
-    """The values of which the file stores a wrong shape, each with a sentence that says so."""
+    """The values with a wrong stored shape, each with a sentence that states the contradiction."""
     read_literal: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
     read_content: Callable[[Value], Shape | None] = lambda _: None
     read_scales: Callable[[Value], int] = lambda _: 0
@@ -290,7 +306,7 @@ class Graph:
     read_trips: Callable[[Node], Trips | None] = lambda _: None
 
     def at(self, place: int) -> Node:
-        """The node at a place, as it is now: the file's nodes count from 0, made ones from -1 down."""
+        """Return the node at a place, as it is now: the file's nodes count from 0 up, new nodes from -1 down."""
         return self.nodes[place] if place >= 0 else self.made[-1 - place]
 
     def note(self, place: int, value: Value) -> None:
@@ -306,19 +322,19 @@ class Graph:
             value.noted = [noted, place]
 
     def restate(self, old: Value, new: Value) -> None:
-        """Let the notes of one value be those of another."""
+        """Move the notes about readers from the value `old` to the value `new`."""
         new.noted, old.noted = old.noted if old.noted is not None else [], None
         if old in self.captured:
             self.captured[new] = self.captured.pop(old)
 
 
 def optional_operand(node: Node, index: int) -> Value | None:
-    """Return the value that a node reads as operand `index`, None where the operand is absent."""
+    """Return the value that a node reads as operand `index`; None if the operand is absent."""
     return node.operands[index] if index < len(node.operands) else None
 
 
 def set_node(node: Node) -> None:
-    """Put a node in its place, instead of the one that is there."""
+    """Replace the node at a place of its graph by this node."""
     if node.index >= 0:
         node.graph.nodes[node.index] = node
     else:

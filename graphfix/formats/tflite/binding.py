@@ -1,6 +1,6 @@
-"""Free sizes of the inputs bound to numbers, and every stored shape brought up to date.
+"""Bind free sizes of a TFLite model's inputs to numbers, and update every stored shape that depends on them.
 
-LiteRT itself is asked what the shapes become, in a child process; where it can't say, they are inferred here.
+LiteRT computes the new shapes in a child process. Shapes that LiteRT can't report are inferred by graphfix.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from graphfix.shapes.dim import Shape, Size
 from graphfix.shapes.terms import GREATEST
 
 Sizes = dict[int, list[int]]
-"""By input: its sizes as they are bound so far, FREE where they are not."""
+"""For each bound input (a tensor index), its sizes so far; FREE for a size that is not bound."""
 
 
 def bind(
@@ -32,16 +32,17 @@ def bind(
     notes: list[str] | None = None,
     same: Same = (),
 ) -> bool:
-    """Write numbers into the inputs of the main subgraph and into every shape that follows; return whether any changed.
+    """Write numbers into inputs of the main subgraph, and update all stored shapes; return whether an input changed.
 
-    `dims`: by label, `x[0]`; a size that is no number only narrows a range and changes nothing here. `shapes`: by
-    input, None leaves a size free. `same`: what is equal to a number is that number. `notes` gains a line where LiteRT
-    could not be asked.
+    `dims` maps a label such as `x[0]` to a size. A size that is not a number is a range, which changes nothing here.
+    `shapes` maps an input to its sizes; None leaves a size free. `same` lists sizes that are stated to be equal: if one
+    of them is a number, all of them are bound to this number. If LiteRT could not report the shapes, a line is added to
+    `notes`.
 
-    Raises GraphfixError for an unknown name and for what contradicts the file.
+    Raises GraphfixError for an unknown name, and for a size that contradicts the file.
     """
     bound = _bound(container, dims, shapes)
-    for _ in same:  # what is bound may bind others
+    for _ in same:  # A size that is bound by one statement may be a member of the next statement.
         _bind_equal(container, same, bound)
     tensors = container.subgraphs[0].tensors
     news = {
@@ -53,7 +54,7 @@ def bind(
         return False
     for tensor, sizes in news.items():
         _declare(container.subgraphs[0], tensors[tensor], sizes)
-        if not tensors[tensor].states_rank:  # old converters wrote scalars without has_rank
+        if not tensors[tensor].states_rank:  # Old converters wrote scalars without `has_rank`.
             tensors[tensor].state(())
             container.subgraphs[0].changed = True
     update(container, notes)
@@ -61,7 +62,11 @@ def bind(
 
 
 def update(container: Container, notes: list[str] | None = None) -> None:
-    """Write the shapes that follow from the inputs as they are declared now into all results."""
+    """Update the stored shapes of all results, as they follow from the inputs that the file declares now.
+
+    LiteRT reports the shapes if no input has a free size. Otherwise, or if LiteRT refuses, the shapes are inferred. A
+    refusal adds a line to `notes`.
+    """
     tensors = container.subgraphs[0].tensors
     inferred = [facts.shapes for facts in analyse(container, {})]
     inputs = [tensor for tensor in container.subgraphs[0].inputs if tensor != ABSENT]
@@ -80,7 +85,10 @@ def update(container: Container, notes: list[str] | None = None) -> None:
 
 
 def state_free(container: Container) -> None:
-    """Write the sizes that are inferred of the main subgraph's results where they are stored as free ones."""
+    """Write inferred numbers into the stored shapes of the main subgraph's results, where a stored size is free.
+
+    A result is skipped if its inferred rank is unknown or differs from the stored rank.
+    """
     main, shapes = container.subgraphs[0], analyse(container, {})[0].shapes
     for tensor in _computed(main, 0):
         stored, sizes = declared(main.tensors[tensor]), shapes[tensor].axes
@@ -92,7 +100,10 @@ def state_free(container: Container) -> None:
 
 
 def _bound(container: Container, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> Sizes:
-    """The sizes of every input that is named, none of them changed yet."""
+    """Return the new sizes of every input that `dims` or `shapes` contains; the file is not changed yet.
+
+    Raises GraphfixError for an unknown label or input, and for a size that contradicts the file.
+    """
     where, tensors = container.source.name, container.subgraphs[0].tensors
     labels, inputs = free_axes(container), named_inputs(container)
     bound: Sizes = {}
@@ -115,7 +126,7 @@ def _bound(container: Container, dims: Mapping[str, Size], shapes: Mapping[str, 
 
 
 def _bind_equal(container: Container, same: Same, bound: Sizes) -> None:
-    """Bind what is equal to a number, too."""
+    """Add to `bound` every free size that `same` states to be equal to a number."""
     labels, tensors = free_axes(container), container.subgraphs[0].tensors
     for group in _groups(container, same, bound):
         for number in (size for size in group if isinstance(size, int)):
@@ -126,7 +137,15 @@ def _bind_equal(container: Container, same: Same, bound: Sizes) -> None:
 def equal_labels(
     container: Container, same: Same, ranges: Mapping[str, Size]
 ) -> tuple[dict[str, str], dict[str, Size], dict[str, Sum]]:
-    """By label: the one that stands for all equal ones, the range that all of theirs leave, and what is a sum."""
+    """Return what `same` states about free sizes, as three mappings whose keys are labels such as `x[0]`.
+
+    1. The label that represents all labels of the group of equal sizes.
+    2. The range that all labels of the group have in common.
+    3. The sum that the size is equal to.
+
+    A group with a sum is only in the third mapping, and a group with a number is not in any mapping. Raises
+    GraphfixError if ranges have no size in common.
+    """
     equal: dict[str, str] = {}
     met_ranges: dict[str, Size] = {}
     sums: dict[str, Sum] = {}
@@ -140,7 +159,11 @@ def equal_labels(
 
 
 def _groups(container: Container, same: Same, bound: Sizes) -> list[Group]:
-    """The groups of sizes that are one, some of them bound but not yet in the file. Raises GraphfixError."""
+    """Return the groups of equal sizes that the statements `same` form together.
+
+    `bound` has sizes that are bound but not yet in the file. Raises GraphfixError for an unknown axis, and if two
+    different numbers would be equal.
+    """
     where, inputs, tensors = container.source.name, named_inputs(container), container.subgraphs[0].tensors
     firsts = {at: label for label, at in reversed(free_axes(container).items())}
 
@@ -162,6 +185,11 @@ def _groups(container: Container, same: Same, bound: Sizes) -> list[Group]:
 
 
 def _whole(where: str, tensor: Tensor, have: list[int], want: Sequence[int | None]) -> list[int]:
+    """Return the sizes of an input by `--shape`: the numbers of `want`, and the present size for each None in `want`.
+
+    Raises GraphfixError if the rank is different, or if a number contradicts the present size. `where` begins the
+    message.
+    """
     if not tensor.states_rank:
         have = [FREE] * len(want)
     if len(have) != len(want):
@@ -170,6 +198,12 @@ def _whole(where: str, tensor: Tensor, have: list[int], want: Sequence[int | Non
 
 
 def _one(where: str, have: int, want: int, sizes: Sequence[int]) -> int:
+    """Return `want`.
+
+    Raises GraphfixError if it differs from a present size `have` that is not free, or if it is too large.
+
+    `sizes` are all sizes of the input, for the message, which `where` begins.
+    """
     if have not in (FREE, want):
         raise GraphfixError(f"{where}: {want} contradicts the input's {_text(sizes)}")
     if want > GREATEST:
@@ -182,11 +216,12 @@ def _text(sizes: Sequence[int]) -> str:
 
 
 def _reported(container: Container, inputs: Mapping[int, Sequence[int]]) -> dict[int, tuple[int, ...]]:
-    """The shapes that LiteRT reports for the main subgraph's tensors, for those that have the same shape in every run.
+    """Return the shapes that LiteRT reports for tensors of the main subgraph which have the same shape in every run.
 
-    Nothing where the model is allocated but not run: shapes that follow from computed sizes are only then known.
+    Raises RefusedError if LiteRT allocates the model but does not run it, because shapes that depend on computed sizes
+    are only known after a run.
     """
-    from graphfix.runtimes.litert import evaluation  # few models are asked about
+    from graphfix.runtimes.litert import evaluation  # The module is imported here because few models need it.
 
     source = container.path if container.path is not None else bytes(container.source.data)
     asked = evaluation.shapes(source, inputs, container.given)
@@ -195,13 +230,16 @@ def _reported(container: Container, inputs: Mapping[int, Sequence[int]]) -> dict
     reported = asked.invoked[0]
     return {
         tensor: reported[tensor] for tensor in determined(container) if tensor < len(reported)
-    }  # without new constants
+    }  # LiteRT read the old file, which does not contain new constants.
 
 
 def _update_shapes(
     container: Container, inferred: Sequence[Sequence[Shape]], reported: Mapping[int, tuple[int, ...]]
 ) -> None:
-    """Write every shape that is known now into the results of operators, and into the inputs of bodies."""
+    """Write the shapes of all results of operators, and of the inputs of bodies (all subgraphs but the main one).
+
+    A shape in `reported` is used for a tensor of the main subgraph; every other tensor has its shape in `inferred`.
+    """
     for index, subgraph in enumerate(container.subgraphs):
         for tensor in _computed(subgraph, index):
             record = subgraph.tensors[tensor]
@@ -214,12 +252,19 @@ def _update_shapes(
 
 
 def _computed(subgraph: Subgraph, index: int) -> Iterator[int]:
+    """Yield the results of all operators of a subgraph.
+
+    If `index` is not 0 (not the main one), its inputs come first.
+    """
     found = [tensor for operator in subgraph.operators for tensor in operator.outputs]
     return (tensor for tensor in ([*subgraph.inputs, *found] if index else found) if tensor != ABSENT)
 
 
 def _merged(tensor: Tensor, shape: Shape) -> Sequence[int] | None:
-    """The stored sizes with every number that was inferred; None where the rank is not known."""
+    """Return the sizes to store: every inferred number, and the stored size where no number was inferred.
+
+    Return None if the inferred rank is unknown. If the stored rank differs, the other sizes are free.
+    """
     if shape.axes is None:
         return None
     stored = declared(tensor)
@@ -229,7 +274,7 @@ def _merged(tensor: Tensor, shape: Shape) -> Sequence[int] | None:
 
 
 def _declare(subgraph: Subgraph, tensor: Tensor, sizes: Sequence[int]) -> None:
-    """Write sizes into a record where they are others than it has."""
+    """Write the sizes into the tensor's record, unless the record already declares them."""
     if tuple(sizes) == declared(tensor):
         return
     tensor.state(sizes)

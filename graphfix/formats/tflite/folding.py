@@ -1,4 +1,4 @@
-"""What nodes compute that follows from constants and from the sizes of the inputs: LiteRT computes it once."""
+"""Compute results that follow from constants and from sizes of the inputs; one run of LiteRT computes all of them."""
 
 from __future__ import annotations
 
@@ -13,25 +13,35 @@ from graphfix.runtimes.session import RefusedError
 
 @dataclass(slots=True, eq=False)
 class Evaluator:
-    """The known results of the main subgraph; LiteRT is asked for all of them when the first one is wanted."""
+    """The results of the main subgraph that are known before the run.
+
+    LiteRT runs the model once, when the elements of one of these results are first requested.
+    """
 
     container: Container
     current: bytes | None = None
-    """The file with the edits so far, where new nodes compute what is to be known; None: the one that was read."""
+    """The bytes of the file with the edits so far, so that LiteRT computes new nodes too.
+
+    If it is None, LiteRT runs the file that was read.
+    """
     _tensors: frozenset[int] | None = None
     _folded: frozenset[int] = frozenset()
     _bytes: dict[int, bytes] = field(default_factory=dict)
     _why: str | None = None
 
     def knows(self, tensor: int) -> bool:
-        """Whether the elements follow from constants and sizes that are numbers."""
+        """Return whether the elements of a tensor follow from constants and from sizes that are numbers."""
         return tensor in self._look()
 
     def folds(self, tensor: int) -> bool:
-        """Whether they do, and are shape arithmetic: no weights that the model unpacks."""
+        """Return whether the elements of a tensor are known and are shape arithmetic, not unpacked weights."""
         return tensor in self._look() and tensor in self._folded
 
     def _look(self) -> frozenset[int]:
+        """Return the tensors whose elements are known; an empty set if an input has a free size.
+
+        New tensors are only included if `current` contains them.
+        """
         if self._tensors is None:
             main = self.container.subgraphs[0]
             free = any(FREE in (main.tensors[at].signature or ()) for at in main.inputs if at != ABSENT)
@@ -41,7 +51,10 @@ class Evaluator:
         return self._tensors
 
     def elements(self, tensor: int) -> bytes:
-        """The elements as they lie in memory. Raises Refused where LiteRT does not run the model."""
+        """Return the bytes of a tensor's elements in row-major order.
+
+        Raises Refused if LiteRT does not run the model.
+        """
         if not self._bytes and self._why is None:
             self._ask()
         if self._why is not None:
@@ -49,7 +62,8 @@ class Evaluator:
         return self._bytes[tensor]
 
     def _ask(self) -> None:
-        from graphfix.runtimes.litert import evaluation  # few models are asked about
+        """Run the model in LiteRT, and store the elements of all known tensors, or the reason of a refusal."""
+        from graphfix.runtimes.litert import evaluation  # The module is imported here because few models need it.
 
         main = self.container.subgraphs[0]
         inputs = {at: main.tensors[at].shape for at in main.inputs if at != ABSENT}

@@ -1,4 +1,4 @@
-"""A TFLite model as the engine sees it: the container, its view, and the edits carried out on both."""
+"""A TFLite model for the engine: the container, its view, and the edits, which change both."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from graphfix.shapes.dim import Size
 
 
 def load(source: Path | bytes) -> TfliteModel:
-    """Read a model. Raises GraphfixError for what is no TFLite model."""
+    """Read a TFLite model. Raises GraphfixError if the source is not a TFLite model."""
     return TfliteModel(read(source))
 
 
 class TfliteModel:
-    """The Model protocol of `graphfix.graph.protocols` over a TFLite file."""
+    """A TFLite file as the engine's model; implements the protocol `graphfix.graph.protocols.Model`."""
 
     format = "tflite"
 
@@ -51,25 +51,25 @@ class TfliteModel:
         self.movement: Collection[str] | None = None
         self._ranges: dict[str, Size] = {}
         self._same: list[Sequence[str]] = []
-        """The sizes that are stated to be equal."""
+        """The statements that sizes are equal (`--same`)."""
         self._equal: Mapping[str, str] = {}
-        """By label: the one that stands for all that are equal."""
+        """For each label of a free size, the label that represents all sizes equal to it."""
         self._values: list[str] = []
-        """What inputs are, as they were set."""
+        """A text for each input that was set to a value."""
         self._sums: Mapping[str, Sum] = {}
-        """By label: what is a sum of others."""
+        """For each label of a free size that is a sum of other sizes, the sum."""
         self._own_facts = False
-        """Whether no stored shape of a result is believed (`trust_stored`)."""
+        """Whether no stored shape of a result is assumed (see `trust_stored`)."""
         self._folds = False
-        """Whether broadcasts were made implicit: stored shapes may look like some then."""
+        """Whether an edit made a broadcast implicit, so that stored shapes may look stretched on purpose."""
         self._notes: list[str] = []
-        """What a binding could not ask of LiteRT."""
+        """The reasons why LiteRT could not compute shapes for a binding."""
         self._idle: set[int] = set()
-        """The subgraphs that edits left without anything that runs them."""
+        """The subgraphs that no operator runs any more after edits."""
         self._evaluates_edits = False
         """Whether edits wrote nodes whose results can be computed: trips of a loop, nodes that read only constants."""
         self._fixed: list[str] = []
-        """The inputs that edits before the view was last built have fixed."""
+        """A line for each input that can't be resized any more, because of edits before the present view was built."""
         self._rebuild_view()
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ class TfliteModel:
         return described(self, self.container.path)
 
     def _rebuild_view(self) -> None:
-        """Build the view anew from the records as they are."""
+        """Infer the shapes again, and build a new view from the records as they are now."""
         started = time.perf_counter()
         facts = analyse(self.container, self._ranges, self._equal, self._sums, own_only=self._own_facts)
         self.inferring += time.perf_counter() - started
@@ -91,30 +91,33 @@ class TfliteModel:
         }
         self._state = State(self.container, builders, self.expand_limit, evaluator, self.movement)
         self._restated = False
-        """Whether stored shapes are others than those that the view was built with."""
+        """Whether stored shapes differ from those that the view was built with."""
         self._written = False
-        """Whether the edits of this view are in the file."""
+        """Whether the edits on this view are in the records of the file."""
 
     @property
     def graphs(self) -> Sequence[Graph]:
-        """Every subgraph, one that is run by an operator behind the one that has it."""
+        """Return the graph of every subgraph; the subgraph of a caller comes before the subgraph that it runs."""
         return [view.graph for view in self._views]
 
     @property
     def data_folder(self) -> Path | None:
-        """The folder in which the buffers of other files lie; None for a model without such buffers."""
+        """Return the folder that contains the model's buffers in other files; None if there are no such buffers."""
         path = self.container.path
         return path.parent if path is not None and self.container.parts.external else None
 
     @property
     def outputs(self) -> Sequence[Value]:
-        """The outputs of the main subgraph, in the order of the file."""
+        """Return the outputs of the main subgraph, in the order of the file."""
         view = self._views[0]
         return [view.values[tensor] for tensor in view.record.outputs]
 
     @property
     def graph_names(self) -> Mapping[str, str]:
-        """The name of each subgraph; its number for one without, as viewers show it."""
+        """Return the name of each subgraph by its path; a subgraph without a name is called by its number.
+
+        Example: `subgraph_1`, as viewers show it. The main subgraph without a name is `main`.
+        """
         counted = {0: "main"}
         return {
             view.graph.path: view.record.name or counted.get(view.index, f"subgraph_{view.index}")
@@ -122,7 +125,7 @@ class TfliteModel:
         }
 
     def refresh(self) -> None:
-        """Build the view anew if `finish` has changed the records since it was built."""
+        """Build a new view if edits have changed the records since the last view, or must now be written into them."""
         tensors = self.container.subgraphs[0].tensors
         read = {id(tensors[at]) for one in self._state.decided for at in one.read}
         if self._state.decided or self._state.renews or self._restated:
@@ -130,7 +133,7 @@ class TfliteModel:
             self.finish()
         if self._written:
             self._rebuild_view()
-        # what computed a condition is read by nobody any more
+        # The nodes that computed an inlined condition may have no reader any more.
         tensors = self.container.subgraphs[0].tensors if read else []
         self._state.dead.update(
             (self._views[0].values[at], None) for at, tensor in enumerate(tensors) if id(tensor) in read
@@ -139,17 +142,21 @@ class TfliteModel:
         self._state.movement = self.movement
 
     def renew(self) -> None:
-        """Let the next `refresh` build the view anew, with the nodes that edits have made."""
+        """Make the next `refresh` build a new view, with the nodes that edits have added."""
         self._state.renews = self._state.renews or self.changed
 
     @property
     def added(self) -> int:
-        """Bytes of constants that edits have added."""
+        """Return the bytes of the constants that edits have added."""
         return self._state.added
 
     @property
     def assumes(self) -> Sequence[str]:
-        """Values that are set, sizes that are stated to be equal, stored shapes, and what stretched operands follow."""
+        """Return all assumptions, as texts.
+
+        They are values that were set, sizes that are stated to be equal, stored shapes, and inputs that can't be
+        resized any more.
+        """
         return [
             *self._values,
             *assumed(self._same),
@@ -161,24 +168,27 @@ class TfliteModel:
 
     @property
     def leaning(self) -> Sequence[tuple[str, str]]:
-        """(graph, value) of all whose shape is stored and follows from nothing, or follows from such a one."""
+        """Return (graph, value) of all values whose shape is an assumed stored shape, or follows from one."""
         return [(view.graph.path, view.values[tensor].name) for view in self._views for tensor in view.facts.leaning]
 
     believed: Sequence[StoredSize | StoredShape] = ()
-    """No name of a size is stored; LiteRT's allocation says whether a stored shape is the value's."""
+    """Always empty: TFLite stores no names of sizes, and LiteRT's allocation shows whether a stored shape is right."""
 
     def trust_stored(self, *, trust: bool) -> None:
-        """Believe the stored shapes that follow from nothing, as without this call, or none; before any edit."""
+        """Set whether the stored shape of a result is assumed if nothing else determines its shape.
+
+        It is, if this method is never called. The method must be called before any edit.
+        """
         self._own_facts = not trust
         self._rebuild_view()
 
     def narrow_inputs(self, _: Collection[str]) -> Sequence[str]:
-        """Raise GraphfixError: nothing makes an int64 of TFLite an int32."""
+        """Raise GraphfixError, because int64 inputs of a TFLite model can't be changed to int32."""
         why = "a TFLite model is converted with int32 inputs to begin with; leave it out"
         raise GraphfixError(f"{self.container.source.name}: --narrow-inputs is for ONNX: {why}")
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
-        """Carry the edits of one node out, all or none. Raises Refused."""
+        """Carry out all edits of one node, or none of them; return the node as it is now. Raises Refused."""
         node = self.applier(edits)(node.graph.at(node.index))
         for edit in edits:
             self._state_in_file(edit)
@@ -186,7 +196,7 @@ class TfliteModel:
         return node
 
     def _state_in_file(self, edit: Edit) -> None:
-        """Carry out an edit that changes a statement of the file, not its operators."""
+        """Carry out an edit that changes metadata or a stored shape; ignore any other edit."""
         match edit:
             case DropMetadata(name):
                 self.container.parts.drop_metadata(name)
@@ -196,11 +206,15 @@ class TfliteModel:
                 self._restated = True
 
     def applier(self, edits: Sequence[Edit]) -> Applier:
-        """What carries lifts and stretches out on nodes that look the same."""
+        """Return a function that carries out these edits on a node; it can be called for each node that looks alike."""
         return editing.applier(self, self._state, edits, check, lift, stretch, restate, carry_out)
 
     def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]], same: Same = ()) -> None:
-        """Bind free dims of the inputs; every stored shape is updated. Raises GraphfixError for an unknown name."""
+        """Bind free sizes of the inputs, and update every stored shape.
+
+        `dims` maps labels such as `x[0]` to numbers or ranges, and `shapes` maps inputs to sizes. `same` lists labels
+        of equal sizes. Raises GraphfixError for an unknown name, or a size that contradicts the file.
+        """
         self._same += same
         self._ranges.update({name: size for name, size in dims.items() if not isinstance(size, int)})
         if binding.bind(self.container, dims, shapes, self._notes, self._same):
@@ -210,7 +224,10 @@ class TfliteModel:
         self._rebuild_view()
 
     def set_inputs(self, values: Mapping[str, InputValue], *, drop: bool) -> None:
-        """Let the readers of inputs read constants; every stored shape is updated. Raises GraphfixError."""
+        """Replace inputs by constants, and update every stored shape; with `drop`, they are no longer inputs.
+
+        Raises GraphfixError for an unknown name, and for a value that does not fit.
+        """
         self.bind({}, set_inputs.shapes_of(self.container, values))
         set_inputs.set_inputs(self.container, values)
         if drop:
@@ -221,31 +238,34 @@ class TfliteModel:
         self._rebuild_view()
 
     def example(self, value: Value) -> Sequence[int] | None:
-        """The stored dims of an input of the main subgraph: 1 most often where a size is free."""
+        """Return the stored sizes of an input of the main subgraph; a free size is usually stored as 1."""
         return self._views[0].tensor(value).shape
 
     def note(self, key: str, text: str) -> None:
-        """Add a line to the file's metadata; nothing changes where it is there already."""
+        """Add a line to the file's metadata; a line that is already there is not added again."""
         before = tuple(self.container.metadata)
         self.container.note(key, text)
         self.changed = self.changed or tuple(self.container.metadata) != before
 
     def refuse_output(self, path: Path) -> None:
-        """Raise GraphfixError where writing to `path` would replace a file that the model itself needs."""
+        """Raise GraphfixError if writing to `path` would replace a file that the model needs."""
         self.container.refuse_output(path)
 
     def save(self, path: str | Path, *, final_name: str = "") -> Sequence[Path]:  # noqa: ARG002 - no file is named after it
-        """Write the file; a verbatim copy where nothing changed."""
+        """Write the file; if nothing was changed, it is a verbatim copy. Return (), as no other files are written."""
         self.finish()
         return self.container.save(file_path("save", path), changed=self.changed)
 
     def tobytes(self) -> bytes:
-        """The file as bytes, for models that fit into memory."""
+        """Return the file as bytes, for models that fit into memory."""
         self.finish()
         return self.container.tobytes(changed=self.changed)
 
     def finish(self) -> Sequence[Graph]:
-        """Put what was made into order, and drop what nobody reads any more. Returns the view as it is then."""
+        """Write all edits into the records, and return the view's graphs.
+
+        New operators are put in order, dead operators and unused parts are dropped, and bodies are inlined.
+        """
         graphs = [view.graph for view in self._views]
         if self._written:
             return graphs

@@ -1,4 +1,4 @@
-"""Inputs that are taken for constants: whoever reads one in the main subgraph reads a new tensor with a buffer."""
+"""Replace inputs by constants (`--set`): each reader in the main subgraph reads a new tensor with a buffer."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from graphfix.results.error_texts import no_input
 
 
 def shapes_of(container: Container, values: Mapping[str, InputValue]) -> dict[str, list[int]]:
-    """The shape that each value has. Raises GraphfixError for an unknown name, and for what does not fit."""
+    """Return the shape of each value. Raises GraphfixError for an unknown input, and for a value that does not fit."""
     return {name: list(array.shape) for name, (_, array) in _arrays(container, values).items()}
 
 
 def set_inputs(container: Container, values: Mapping[str, InputValue]) -> None:
-    """Let every reader of these inputs read a constant. Raises GraphfixError."""
+    """Make every reader of these inputs read a constant with the input's value. Raises GraphfixError."""
     main = container.subgraphs[0]
     moved: dict[int, int] = {}
     names = {tensor.name for tensor in main.tensors}
@@ -52,7 +52,10 @@ def set_inputs(container: Container, values: Mapping[str, InputValue]) -> None:
 
 
 def drop(container: Container, values: Mapping[str, InputValue]) -> None:
-    """Take inputs that nobody reads out of the main subgraph and its signatures. Raises GraphfixError."""
+    """Remove these inputs, which have no readers, from the main subgraph and from its signatures.
+
+    Raises GraphfixError if an input is also an output.
+    """
     main, parts, inputs = container.subgraphs[0], container.parts, named_inputs(container)
     dropped = {inputs[name]: name for name in values}
     for tensor in main.outputs:
@@ -72,11 +75,15 @@ def drop(container: Container, values: Mapping[str, InputValue]) -> None:
 
 
 def _without(entries: Iterable[tuple[str, int]], tensors: Collection[int]) -> tuple[tuple[str, int], ...]:
+    """Return the entries (name, tensor) of a signature without these tensors."""
     return tuple((name, tensor) for name, tensor in entries if tensor not in tensors)
 
 
 def _arrays(container: Container, values: Mapping[str, InputValue]) -> dict[str, tuple[int, Array]]:
-    """By name: the input's tensor, and its value."""
+    """Return, for each input name, the index of the tensor and the value as an array.
+
+    Raises GraphfixError for an unknown name, for a value that does not fit, and if an input is set twice.
+    """
     where, main, inputs = container.source.name, container.subgraphs[0], named_inputs(container)
     found = {}
     for name, value in values.items():

@@ -1,4 +1,7 @@
-"""One signature of a model as a file: its subgraph becomes the main one, and what that does not reach goes."""
+"""Write one signature of a model as a separate file.
+
+The signature's subgraph becomes the main subgraph, and subgraphs that it does not run are dropped.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from graphfix.results import GraphfixError
 
 
 def extract(source: Path, key: str, to: Path) -> None:
-    """Write the signature `key` of a model as a model of its own. Raises GraphfixError."""
+    """Write the signature `key` of the model `source` as a separate model to the file `to`. Raises GraphfixError."""
     container = read(source)
     main = _subgraph(container, key)
     _refuse(container, key)
@@ -38,12 +41,12 @@ def extract(source: Path, key: str, to: Path) -> None:
 
 
 def keys(source: Path) -> dict[str, int]:
-    """The subgraph of every signature of a model. Raises GraphfixError."""
+    """Return the index of each signature's subgraph, by the signature's key. Raises GraphfixError."""
     return {signature.key: signature.subgraph for signature in read(source).signatures}
 
 
 def _subgraph(container: Container, key: str) -> int:
-    """The subgraph of a signature. Raises GraphfixError for one that the model does not have."""
+    """Return the index of a signature's subgraph. Raises GraphfixError if the model has no such signature."""
     for signature in container.signatures:
         if signature.key == key:
             return signature.subgraph
@@ -52,7 +55,7 @@ def _subgraph(container: Container, key: str) -> int:
 
 
 def _refuse(container: Container, key: str) -> None:
-    """Raise GraphfixError where a part of the file names others by numbers that would change."""
+    """Raise GraphfixError if a part of the file contains indices that would change."""
     where = f"{container.source.name}: --signature {key}"
     if any(name == DEPENDENCIES for name, _ in container.metadata):
         raise GraphfixError(f"{where}: the metadata {DEPENDENCIES!r} counts subgraphs, which change; remove it")
@@ -61,7 +64,7 @@ def _refuse(container: Container, key: str) -> None:
 
 
 def _reached(container: Container, main: int) -> list[int]:
-    """The subgraph and those that it runs, in the order in which they are met."""
+    """Return the subgraph and all subgraphs that it runs, directly or not, in the order in which they are found."""
     found = [main]
     for index in found:
         for operator in container.subgraphs[index].operators:
@@ -70,7 +73,10 @@ def _reached(container: Container, main: int) -> list[int]:
 
 
 def _bodies(container: Container, operator: Operator) -> dict[str, int]:
-    """The subgraphs that an operator runs, by option. Raises GraphfixError for an operator that lists them."""
+    """Return the subgraphs that an operator runs, by option.
+
+    Raises GraphfixError for an operator of StableHLO, whose options can't be renumbered.
+    """
     options = container.options(operator)
     body_options = {name: value for name, value in options.items() if name in BODIES}
     found = {name: number for name, number in body_options.items() if isinstance(number, int)}
@@ -81,6 +87,7 @@ def _bodies(container: Container, operator: Operator) -> dict[str, int]:
 
 
 def _renumbered(container: Container, operator: Operator, bodies: dict[str, int], numbers: dict[int, int]) -> Options:
+    """Return an operator's options with the new indices of subgraphs; `numbers` maps old indices to new ones."""
     kind = container.flat.fields(operator.place, OPERATOR)["builtin_options_type"]
     form = LAYOUTS["builtin_options", int(kind)]
     slots = {name: (slot, form.formats[slot]) for slot, name in enumerate(form.names)}

@@ -1,7 +1,8 @@
-"""What a TFLite file must be so that it can be edited: it is refused otherwise, in one line, when it is read.
+"""Check that a TFLite file can be edited; a file that can't is refused with one line when it is read.
 
-LiteRT refuses nearly all of it too, when it loads a model, allocates its tensors or runs it; it runs a
-tensor that two operators produce, and one that is read before it is there, whose bytes are then undefined.
+LiteRT refuses nearly all such files too, when it loads a model, allocates its tensors or runs it. But LiteRT runs a
+model in which two operators produce one tensor, or in which a tensor is read before it is produced. The bytes of the
+tensor are then undefined.
 """
 
 from __future__ import annotations
@@ -20,26 +21,29 @@ RUNNERS = frozenset(
 )
 """The operators that run subgraphs."""
 DEEPEST = 100
-"""How deep subgraphs may call one another."""
+"""The greatest depth of subgraphs that call one another."""
 
 
 SHOWN = 60
-"""Characters of a name or of a shape that an error shows."""
+"""The most characters of a name or a shape that an error message shows."""
 
 
 class MalformedModelError(Exception):
-    """What is wrong, and where in the model."""
+    """The model contradicts itself; the message contains the fault and its place."""
 
 
 class OutsideError(MalformedModelError):
-    """A part that lies outside of the file: its end is missing."""
+    """A part of the model lies outside of the file, because the file's end is missing."""
 
 
 Options = Callable[[Operator], Mapping[str, object]]
 
 
 def check(parts: Parts, size: int, options: Options) -> None:
-    """Raise MalformedModelError for the first thing that is wrong; `size` is the file's, in bytes."""
+    """Raise MalformedModelError for the first fault of the model. `size` is the number of bytes of the file.
+
+    `options` returns the builtin options of an operator.
+    """
     if not parts.subgraphs:
         raise MalformedModelError("it has no subgraph")
     _check_codes(parts)
@@ -56,6 +60,7 @@ def check(parts: Parts, size: int, options: Options) -> None:
 
 
 def _check_codes(parts: Parts) -> None:
+    """Raise MalformedModelError if an operator code is unknown, or is a custom operator without a name."""
     for index, code in enumerate(parts.codes):
         if code.builtin not in OPERATORS:
             raise MalformedModelError(
@@ -66,7 +71,7 @@ def _check_codes(parts: Parts) -> None:
 
 
 def _short(what: str | Sequence[int]) -> str:
-    """A name in quotes or a shape in brackets; the beginning of one that is too long for a line."""
+    """Return a name in quotes or a shape in brackets, cut if it is too long for a line."""
     text = repr(what[:SHOWN]) if isinstance(what, str) else str(list(what[:SHOWN]))
     return text if len(what) <= SHOWN and len(text) <= 2 * SHOWN else f"{text[:SHOWN]}..."
 
@@ -75,6 +80,7 @@ def _short(what: str | Sequence[int]) -> str:
 
 
 def _check_tensors(graph: Subgraph, parts: Parts, where: str) -> None:
+    """Raise MalformedModelError for the first tensor with a fault."""
     for index, tensor in enumerate(graph.tensors):
         why = _tensor_fault(tensor, parts)
         if why is not None:
@@ -82,6 +88,7 @@ def _check_tensors(graph: Subgraph, parts: Parts, where: str) -> None:
 
 
 def _tensor_fault(tensor: Tensor, parts: Parts) -> str | None:
+    """Return the fault of a tensor, to be put behind its name, or None if it has none."""
     if tensor.type not in TENSOR_TYPES:
         return f"has element type {tensor.type}, which LiteRT 2.3 has not"
     if tensor.buffer >= len(parts.buffers):
@@ -94,6 +101,7 @@ def _tensor_fault(tensor: Tensor, parts: Parts) -> str | None:
 
 
 def _quantization_fault(tensor: Tensor) -> str | None:
+    """Return a text if the scales of a tensor follow an axis that it does not have, or None if all is right."""
     found = tensor.quantization
     if found is None or found.scales < 2 or not tensor.shape:  # noqa: PLR2004  # one scale is for the whole tensor
         return None
@@ -103,7 +111,7 @@ def _quantization_fault(tensor: Tensor) -> str | None:
 
 
 def _payload_fault(tensor: Tensor, parts: Parts) -> str | None:
-    """Whether the constant is shorter than its shape; LiteRT takes a longer one."""
+    """Return a text if a constant has fewer bytes than its shape needs, or None. LiteRT accepts more bytes."""
     bits = TENSOR_TYPES[tensor.type][1]
     if bits is None or tensor.sparse or not parts.buffers[tensor.buffer].present:
         return None
@@ -118,6 +126,10 @@ def _payload_fault(tensor: Tensor, parts: Parts) -> str | None:
 
 
 def _check_operators(graph: Subgraph, codes: int, where: str) -> None:
+    """Raise MalformedModelError if an index in the subgraph's inputs, outputs or operators is out of range.
+
+    `codes` is the number of operator codes.
+    """
     tensors = len(graph.tensors)
     _check_indices(graph.inputs, tensors, f"{where}: its inputs", 0)
     _check_indices(graph.outputs, tensors, f"{where}: its outputs", 0)
@@ -131,13 +143,17 @@ def _check_operators(graph: Subgraph, codes: int, where: str) -> None:
 
 
 def _check_indices(indices: Sequence[int], count: int, whose: str, lowest: int) -> None:
+    """Raise MalformedModelError if an index is not in the range `lowest` to `count` - 1. `whose` begins the message."""
     if indices and not (lowest <= min(indices) and max(indices) < count):
         wrong = next(index for index in indices if not lowest <= index < count)
         raise MalformedModelError(f"{whose} name tensor {wrong}, but there are {count}")
 
 
 def _check_order(graph: Subgraph, parts: Parts, where: str) -> None:
-    """Each tensor has one producer, or none where it is an input or a constant, and is read behind it."""
+    """Raise MalformedModelError unless each tensor is produced at most once, and before it is read.
+
+    An input or a constant must not be produced at all.
+    """
     producers: dict[int, int] = {}
     for index, operator in enumerate(graph.operators):
         for tensor in operator.outputs:
@@ -157,6 +173,7 @@ def _check_order(graph: Subgraph, parts: Parts, where: str) -> None:
 
 
 def _constants(graph: Subgraph, parts: Parts) -> Iterator[int]:
+    """Return the indices of the tensors whose buffer has bytes."""
     return (index for index, tensor in enumerate(graph.tensors) if parts.buffers[tensor.buffer].present)
 
 
@@ -164,6 +181,7 @@ def _constants(graph: Subgraph, parts: Parts) -> Iterator[int]:
 
 
 def _check_names(parts: Parts) -> None:
+    """Raise MalformedModelError if metadata or a signature contains an index that is out of range."""
     for name, buffer in parts.metadata:
         if buffer >= len(parts.buffers):
             raise MalformedModelError(
@@ -179,7 +197,10 @@ def _check_names(parts: Parts) -> None:
 
 
 def _check_calls(parts: Parts, options: Options) -> None:
-    """Subgraphs that operators run are there, and none runs itself, be it through others."""
+    """Raise MalformedModelError if an operator runs a subgraph that does not exist, or if subgraphs run themselves.
+
+    Also raised if subgraphs call one another too deep (see `DEEPEST`).
+    """
     calls = [_called(graph, parts.codes, options) for graph in parts.subgraphs]
     count = len(calls)
     for index, called in enumerate(calls):
@@ -199,5 +220,6 @@ def _check_calls(parts: Parts, options: Options) -> None:
 
 
 def _called(graph: Subgraph, codes: Sequence[Code], options: Options) -> set[int]:
+    """Return the indices of the subgraphs that the operators of a subgraph run."""
     runners = (operator for operator in graph.operators if codes[operator.code].builtin in RUNNERS)
     return {body for operator in runners for body in bodies(options(operator))}

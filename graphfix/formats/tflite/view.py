@@ -1,4 +1,4 @@
-"""The frozen view of a TFLite model, built from its records and what was inferred of them."""
+"""Build the view of a TFLite model from its records and the inferred facts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BODY_OPTIONS = {
     "CALL": ("subgraph",),
     "STABLEHLO_COMPOSITE": ("decomposition_subgraph_index",),
 }
-"""The options that name a subgraph which the operator runs."""
+"""For each operator that runs subgraphs, the options that contain their indices."""
 PACKED: Mapping[str, str] = {
     "float32": "f",
     "float64": "d",
@@ -46,38 +46,41 @@ PACKED: Mapping[str, str] = {
     "int64": "q",
     "uint64": "Q",
 }
-"""The element types that a literal can be read of, as struct writes them."""
+"""The element types whose elements can be read, with struct's format."""
 
 
 @dataclass(slots=True)
 class SubgraphView:
-    """One subgraph: its record in the file and its graph in the view."""
+    """One subgraph: its record in the file, and its graph in the view."""
 
     index: int
     record: Subgraph
     graph: Graph
     facts: Facts
     values: list[Value]
-    """By tensor."""
+    """The value of each tensor, by the tensor's index."""
     operators: list[Operator]
-    """By place: those of the file."""
+    """The records of the file's operators, by place."""
     made: list[Operator] = field(default_factory=list)
-    """By place, as in `Graph.made`: the node at place -1 is the first."""
+    """The records of new operators, by place as in `Graph.made`: the node at place -1 is the first."""
     tensors: dict[Value, int] = field(default_factory=dict)
     repeated: dict[Value, Repeats] = field(default_factory=dict)
-    """What was found of constants that say something more than once."""
+    """For each constant that was examined, the axes along which its elements repeat."""
 
     def operator(self, place: int) -> Operator:
-        """The record of the node at a place."""
+        """Return the record of the node at a place; a negative place is a new node."""
         return self.operators[place] if place >= 0 else self.made[-1 - place]
 
     def tensor(self, value: Value) -> Tensor:
-        """The record of a value."""
+        """Return the tensor's record of a value."""
         return self.record.tensors[self.tensors[value]]
 
 
 def build(container: Container, facts: Sequence[Facts], evaluator: Evaluator) -> list[SubgraphView]:
-    """Build the view of every subgraph, callers before what they call."""
+    """Build the view of every subgraph; the caller of a subgraph comes before the subgraph.
+
+    The main subgraph is the first.
+    """
     views = [_subgraph_view(container, index, path, facts[index]) for index, path in _paths(container).items()]
     main = views[0]
     main.graph.read_known = lambda value: _known(evaluator, main, value)
@@ -86,6 +89,7 @@ def build(container: Container, facts: Sequence[Facts], evaluator: Evaluator) ->
 
 
 def _known(evaluator: Evaluator, view: SubgraphView, value: Value) -> tuple[Scalar, ...] | None:
+    """Return the elements of a result that is known before the run; None if they are not known."""
     code, tensor = PACKED.get(value.dtype), view.tensors[value]
     if code is None or not evaluator.folds(tensor):
         return None
@@ -97,7 +101,7 @@ def _known(evaluator: Evaluator, view: SubgraphView, value: Value) -> tuple[Scal
 
 
 def _paths(container: Container) -> dict[int, str]:
-    """By subgraph: `main`, `main/WHILE#3.body` where an operator runs it, else `subgraph 2`."""
+    """Return the path of each subgraph: `main`, `main/WHILE#3.body` if an operator runs it, otherwise `subgraph 2`."""
     paths: dict[int, str] = {}
 
     def enter(index: int, path: str) -> None:
@@ -117,6 +121,7 @@ def _paths(container: Container) -> dict[int, str]:
 
 
 def _subgraph_view(container: Container, index: int, path: str, facts: Facts) -> SubgraphView:
+    """Build the view of one subgraph."""
     record = container.subgraphs[index]
     graph = Graph(path)
     producers = {tensor: at for at, operator in enumerate(record.operators) for tensor in operator.outputs}
@@ -145,6 +150,11 @@ def _subgraph_view(container: Container, index: int, path: str, facts: Facts) ->
 
 
 def _kind(container: Container, tensor: Tensor, *, is_result: bool, is_input: bool) -> Kind:
+    """Return the kind of a tensor's value: "result", "constant" or "input".
+
+    An operator computes a result. A constant has elements in a file, or has no elements. Every other tensor is an
+    input, and so is a variable.
+    """
     if is_result:
         return "result"
     if is_input or tensor.variable:
@@ -154,6 +164,7 @@ def _kind(container: Container, tensor: Tensor, *, is_result: bool, is_input: bo
 
 
 def _node(container: Container, view: SubgraphView, at: int, operator: Operator) -> None:
+    """Add an operator of the file to the graph, as a node."""
     code = container.codes[operator.code]
     custom = code.builtin == CUSTOM
     op = operator_name(container, operator)
@@ -170,7 +181,10 @@ def _node(container: Container, view: SubgraphView, at: int, operator: Operator)
 
 
 def literal(container: Container, view: SubgraphView, value: Value) -> tuple[Scalar, ...] | None:
-    """The elements of a small constant; None for a big one, or one of a type that has no Python number."""
+    """Return the elements of a small constant in row-major order.
+
+    Return None for a constant with too many elements, and for an element type that `struct` can't read.
+    """
     tensor = view.tensor(value)
     count = prod(tensor.shape)
     code = PACKED.get(value.dtype)
@@ -181,11 +195,13 @@ def literal(container: Container, view: SubgraphView, value: Value) -> tuple[Sca
 
 
 def _scales(view: SubgraphView, value: Value) -> int:
+    """Return the number of scales by which a value is quantized; 0 if it is not quantized."""
     quantization = view.tensor(value).quantization
     return 0 if quantization is None else quantization.scales
 
 
 def _quantization(container: Container, view: SubgraphView, value: Value) -> tuple[float, int] | None:
+    """Return the scale and the zero point of a value that has exactly one of each; otherwise None."""
     bits, zeros, *_ = read_scales(container.flat, view.tensor(value).quantization) or ((), ())
     if not (isinstance(bits, tuple) and isinstance(zeros, tuple)) or (len(bits), len(zeros)) != (1, 1):
         return None
@@ -194,7 +210,7 @@ def _quantization(container: Container, view: SubgraphView, value: Value) -> tup
 
 
 def _repeats(container: Container, view: SubgraphView, value: Value) -> Repeats | None:
-    """The axes along which nothing changes in a constant whose bytes are its elements."""
+    """Return the axes along which the elements of a constant repeat; None if its bytes are not plain elements."""
     tensor, code = view.tensor(value), PACKED.get(value.dtype)
     if value in view.repeated or code is None or tensor.sparse or tensor.external or not value.shape.static:
         return view.repeated.get(value)
@@ -208,7 +224,10 @@ def _repeats(container: Container, view: SubgraphView, value: Value) -> Repeats 
 
 
 def _content(container: Container, view: SubgraphView, value: Value) -> Shape | None:
-    """Return the shape that an integer vector contains; a constant from an edit is read here, not by inference."""
+    """Return the shape that an integer vector contains; None if it is not known, or if an element is negative.
+
+    Inference does not know the constants of edits, so they are read here.
+    """
     tensor = view.tensors.get(value)
     sizes: Sequence[Size] | None = view.facts.contents.get(tensor) if tensor is not None else None
     if sizes is None and tensor is not None and value.kind == "constant" and value.dtype in ("int32", "int64"):

@@ -1,7 +1,7 @@
-"""Reasons to leave an operand because LiteRT would choose another kernel for the lifted or stretched one.
+"""Find operands that must not be lifted or stretched, because LiteRT would choose another kernel afterwards.
 
-`graph.operand_replacement` calls `other_kernel` of the nodes of TFLite models. Measured with LiteRT 2.3 on its
-three kernel sets: tests/whole/test_kernel_choice.py.
+`graph.operand_replacement` calls `other_kernel` for the nodes of TFLite models. Measured with LiteRT 2.3 on its three
+kernel sets: tests/whole/test_kernel_choice.py.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ TABLE = (
 
 
 def other_kernel(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
-    """Return why a lifted or stretched operand would have another kernel; None where the edit keeps every bit."""
+    """Return why a lifted or stretched operand might change bits of the result, or None if the edit keeps every bit.
+
+    `stretched` is True for a stretch and False for a lift.
+    """
     if outranks(node) and not _has_rank(node):
         return RANK
     if (stretched or not is_unit_constant(operand.value)) and decides(chain_of(node)):
@@ -41,11 +44,12 @@ def other_kernel(node: Node, alignment: Alignment, operand: BroadcastOperand, *,
 
 
 def _has_rank(node: Node) -> bool:
-    """Return whether the result of a node has the same rank on every kernel set."""
+    """Return whether the ranks of a node's results are known; an unknown rank may differ between kernel sets."""
     return all(value is None or value.shape.ranked for value in node.results)
 
 
 def _other_operand(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
+    """Return why MAXIMUM or MINIMUM would return another operand for NaNs and zeros after the edit, or None."""
     if node.op not in SELECTING or operand.value.dtype not in FLOATS:
         return None
     if stretched:

@@ -1,1 +1,1 @@
-"""Carry edits out on a TFLite model."""
+"""Carry out edits on a TFLite model."""

@@ -1,4 +1,4 @@
-"""What can't be carried out on a TFLite model: edits are checked before anything is changed."""
+"""Check whether a TFLite model can carry out an edit; every edit is checked before anything is changed."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ from graphfix.shapes.shape import same_shape, with_axes
 
 DENSIFY, PRODUCT = "DENSIFY", "BATCH_MATMUL"
 QUANTIZED = frozenset({"int8", "int4"})
-"""The types of weights beside operands in float32."""
+"""The element types of weights that a float32 operand may be multiplied by."""
 INTEGERS = frozenset({"int4", "int8", "uint8", "int16", "int32"})
-"""Types whose elements may stand for other numbers, by a scale and a zero point."""
+"""The element types that a scale and a zero point can quantize, so that an element represents another number."""
 
 
 def check(state: State, node: Node, edit: Edit) -> None:
-    """Raise Refused where the edit can't be carried out; the text completes "left alone because"."""
+    """Raise Refused if the edit of this node can't be carried out; the message completes "left alone because"."""
     builder = state.builders[node.graph]
     index, operator = builder.subgraph.index, builder.subgraph.operator(node.index)
     container = state.container
@@ -68,7 +68,7 @@ def check(state: State, node: Node, edit: Edit) -> None:
             _check_operand(state, builder, node, edit)
         case Canonicalize():
             _check_repeated(node.operand(0))
-            tiled = tiles_lifted(state, node.operand(0), edit.to)  # where ranks differ, a lift stands before it
+            tiled = tiles_lifted(state, node.operand(0), edit.to)  # If the ranks differ, the operand is lifted first.
             _check_repeating_operator(state, node.operand(0), edit.to, tiled=tiled)
         case Fold() | Evaluate() | Replace():
             _check_node(state, builder, node, edit)
@@ -81,7 +81,7 @@ def check(state: State, node: Node, edit: Edit) -> None:
 
 
 def _check_stated(builder: NodeBuilder, value: Value) -> None:
-    """Raise Refused unless there is a shape to state and the file's table of the tensor can be rewritten."""
+    """Raise Refused if the value has no shape that could be stated, or if its table in the file can't be rewritten."""
     if value in value.graph.without_rank and not value.shape.ranked:
         raise Refused(f"the rank of '{value.name}' is not known")
     why = builder.container.tensor_blocker(builder.subgraph.tensor(value))
@@ -90,6 +90,7 @@ def _check_stated(builder: NodeBuilder, value: Value) -> None:
 
 
 def _check_operand(state: State, builder: NodeBuilder, node: Node, edit: Lift | Stretch | Bypass | Restate) -> None:
+    """Raise Refused if an edit of one operand can't be carried out."""
     value = node.operand(edit.operand)
     match edit:
         case Lift():
@@ -104,6 +105,7 @@ def _check_operand(state: State, builder: NodeBuilder, node: Node, edit: Lift | 
 
 
 def _check_branch(state: State, builder: NodeBuilder, operator: Operator, edit: Upgrade | Inline) -> None:
+    """Raise Refused for an Upgrade, which TFLite does not have, and for an Inline that can't be carried out."""
     if isinstance(edit, Upgrade):
         raise Refused("TFLite has no operator sets, and its bodies are subgraphs")
     _check_insertion(state)
@@ -113,6 +115,7 @@ def _check_branch(state: State, builder: NodeBuilder, operator: Operator, edit: 
 
 
 def _check_node(state: State, builder: NodeBuilder, node: Node, edit: Fold | Evaluate | Replace) -> None:
+    """Raise Refused if a fold, an evaluation or a replacement of this node can't be carried out."""
     if not isinstance(edit, Replace) and any(result in node.graph.outputs for result in node.results):
         raise Refused("its result is an output of the graph")
     if not isinstance(edit, Replace) or any(isinstance(source, New) for source in edit.node.operands):
@@ -127,9 +130,10 @@ def _check_node(state: State, builder: NodeBuilder, node: Node, edit: Fold | Eva
 
 
 def _check_scales(node: Node, last: New) -> None:
-    """Raise Refused where a new node in front of the last one would compute with quantized numbers.
+    """Raise Refused if a new node in front of the last one would compute with quantized numbers.
 
-    No plan says by which scale its result would be quantized. What copies elements keeps the one scale of its operand.
+    A plan does not contain the scale of such a node's result. RESHAPE and SLICE only copy elements, so they are
+    accepted if the operand has one scale, which the result then has too.
     """
     pending = [source for source in last.operands if isinstance(source, New)]
     while pending:
@@ -144,7 +148,10 @@ def _check_scales(node: Node, last: New) -> None:
 
 
 def _check_rank(node: Node, new: New) -> None:
-    """An operator that broadcasts where the one before it did not may meet more axes than its kernel takes."""
+    """Raise Refused if the new operator broadcasts, and its result has a higher rank than its kernel can broadcast.
+
+    The kernel accepts such a rank for operands of equal shape, so the old operator may have had it.
+    """
     row = operators.row(TFLITE, new.op, new.version)
     limit = row.max_rank if row is not None else None
     shapes = [node.operand(source).shape for source in new.operands if isinstance(source, int)]
@@ -153,6 +160,7 @@ def _check_rank(node: Node, new: New) -> None:
 
 
 def _check_behind(state: State, builder: NodeBuilder, value: Value, source: Value) -> None:
+    """Raise Refused if an operand can't read `source` instead of `value`."""
     _check_lasting(builder, source)
     if not _same_scales(state, builder, source, value):
         raise Refused(f"'{source.name}' and '{value.name}' have other scales or zero points")
@@ -161,6 +169,7 @@ def _check_behind(state: State, builder: NodeBuilder, value: Value, source: Valu
 
 
 def _check_restate(state: State, builder: NodeBuilder, value: Value, to: Shape) -> None:
+    """Raise Refused if a constant, or the result of a DEQUANTIZE of a constant, can't have another shape."""
     stored_constant = dequantized(value) or value
     _check_lift(state, builder, stored_constant)
     if stored_constant is not value:
@@ -178,12 +187,13 @@ def _check_restate(state: State, builder: NodeBuilder, value: Value, to: Shape) 
 
 
 def _check_lasting(builder: NodeBuilder, source: Value) -> None:
-    """Refuse to read a variable later than the file does: an operator in between may write to it."""
+    """Raise Refused if `source` is a variable, because an operator may write to it before the node reads it."""
     if builder.subgraph.tensor(source).variable:
         raise Refused(f"'{source.name}' is a variable, which may be written before it is read here")
 
 
 def _check_bypass(state: State, builder: NodeBuilder, node: Node, value: Value) -> None:
+    """Raise Refused if the readers of this node's results can't read its operand `value` instead."""
     _check_lasting(builder, value)
     for result in node.results:
         if result is not None and not _same_scales(state, builder, value, result):
@@ -198,7 +208,10 @@ def _check_bypass(state: State, builder: NodeBuilder, node: Node, value: Value) 
 
 
 def _same_scales(state: State, builder: NodeBuilder, one: Value, two: Value) -> bool:
-    """Whether two tensors are quantized alike: the kernels copy the numbers, whatever each of them stands for."""
+    """Return whether two tensors are quantized alike, so that a kernel may copy the stored numbers.
+
+    Raises Refused if the tables of a quantization are cut short.
+    """
     ours, theirs = (builder.subgraph.tensor(value).quantization for value in (one, two))
     flat = state.container.flat
     try:
@@ -208,6 +221,10 @@ def _same_scales(state: State, builder: NodeBuilder, one: Value, two: Value) -> 
 
 
 def _check_known(state: State, builder: NodeBuilder, node: Node) -> None:
+    """Raise Refused if the first result of a node can't be replaced by a constant.
+
+    The result must be known before the run, and must not be too large. Its sizes in LiteRT must be those of the view.
+    """
     result = node.results[0]
     if result is None:
         raise Refused("it has no result")
@@ -215,7 +232,7 @@ def _check_known(state: State, builder: NodeBuilder, node: Node) -> None:
         raise Refused(NOT_KNOWN)
     known_sizes = [
         size for size in result.shape.dims if isinstance(size, int)
-    ]  # another size is 1, or it is refused below
+    ]  # A size that is not a number counts as 1; if that is wrong, the comparison of sizes below refuses the edit.
     size = prod(known_sizes) * item_bytes(builder.subgraph.tensor(result).type)
     if node.op != DENSIFY and size > state.expand_limit:
         raise Refused(f"the constant would take {size} bytes, more than --max-expand-bytes")
@@ -224,12 +241,16 @@ def _check_known(state: State, builder: NodeBuilder, node: Node) -> None:
 
 
 def _check_insertion(state: State) -> None:
+    """Raise Refused if no operator may be inserted into this file."""
     if state.container.insertion_blocker is not None:
         raise Refused(state.container.insertion_blocker)
 
 
 def _check_lift(state: State, builder: NodeBuilder, value: Value) -> None:
-    """A second tensor on the constant's buffer, or a node behind a result."""
+    """Raise Refused if no tensor with other axes can be made from the value.
+
+    A lifted constant is a second tensor on the constant's buffer. A lifted result is the result of a new node.
+    """
     record = builder.subgraph.tensor(value)
     why = state.container.tensor_blocker(record)
     if why is not None:
@@ -246,6 +267,7 @@ def _check_lift(state: State, builder: NodeBuilder, value: Value) -> None:
 
 
 def _check_stretch(state: State, builder: NodeBuilder, node: Node, edit: Stretch) -> None:
+    """Raise Refused if an operand can't be stretched."""
     value = node.operand(edit.operand)
     if not (value.shape.ranked and edit.to.ranked):
         raise Refused("the rank of an operand is not known, and BROADCAST_ARGS ends the process where shapes differ")
@@ -266,6 +288,7 @@ def _check_stretch(state: State, builder: NodeBuilder, node: Node, edit: Stretch
 
 
 def _check_lifting_operator(state: State, value: Value, edit: Lift) -> None:
+    """Raise Refused if the target supports no operator that lifts this operand; constants need no operator."""
     if state.movement is None or value.kind == "constant" or dequantized(value) is not None:
         return
     op, lifted = lifts(state, value, edit.axes), with_axes(value.shape, edit.axes)
@@ -278,7 +301,11 @@ def _check_lifting_operator(state: State, value: Value, edit: Lift) -> None:
 
 
 def _check_repeating_operator(state: State, value: Value, to: Shape, *, tiled: bool) -> None:
-    """TILE repeats by numbers, BROADCAST_TO by sizes that the run says."""
+    """Raise Refused if the target does not support the operator that repeats the value.
+
+    If `tiled`, the operator is TILE, whose repeats are numbers; otherwise it is BROADCAST_TO, whose sizes may be
+    computed during the run.
+    """
     if state.movement is None or ("TILE" if tiled else "BROADCAST_TO") in state.movement:
         return
     if tiled:
@@ -289,12 +316,13 @@ def _check_repeating_operator(state: State, value: Value, to: Shape, *, tiled: b
 
 
 def _check_repeated(value: Value) -> None:
+    """Raise Refused if no operator can repeat a tensor of this element type."""
     if not _is_repeated(value.dtype):
         raise Refused(f"no operator repeats a tensor of {value.dtype}: TILE refuses it, BROADCAST_TO returns zeros")
 
 
 @cache
 def _is_repeated(dtype: str) -> bool:
-    """Whether an operator repeats tensors of this type."""
+    """Return whether TILE or BROADCAST_TO can repeat tensors of this element type."""
     bits = next((bits for name, bits in TENSOR_TYPES.values() if name == dtype), None)
     return not (dtype in UNSHAPED or (bits is not None and bits < BYTE) or dtype.startswith("float8"))

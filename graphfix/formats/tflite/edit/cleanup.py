@@ -1,8 +1,8 @@
-"""Steps after the last edit: dead operators and unused new parts are dropped, and proven sizes are written.
+"""Finish a TFLite model after the last edit: drop dead operators and unused new parts, and write proven sizes.
 
-A size is written for a result without a rank, and where the stored shapes would look like a broadcast:
+A size is written for a result without a rank, and for a result whose stored shape would look like a broadcast:
 
-ADD(a[?,8,8], b[?,8,8])    a is stored as [1,8,1] with a free last size; a reader of stored shapes sees it stretched
+ADD(a[?,8,8], b[?,8,8]) a is stored as [1,8,1] with a free last size, so a reader of stored shapes would see a stretch
 """
 
 from __future__ import annotations
@@ -23,16 +23,20 @@ REMOVABLE = frozenset(
     " REDUCE_PROD RANGE MUL ADD SUB DIV MAXIMUM MINIMUM FILL RFFT2D"
     " TILE BROADCAST_TO STABLEHLO_BROADCAST_IN_DIM EQUAL SELECT_V2".split()
 )
-"""Operators without a side effect that only served what was edited; others stay, read or not."""
+"""Operators without side effects, which are removed if they only served an edited node; other operators stay."""
 
 
 def drop_dead(state: State) -> None:
-    """Remove the operators that only served what was edited."""
+    """Remove the operators whose results were only used by nodes or operands that edits replaced."""
     editing.remove_dead(state, lambda node: _is_removable(state, node))
 
 
 def _is_removable(state: State, node: Node) -> bool:
-    """Whether an operator whose results nobody reads is still there, has no side effect, and may be removed."""
+    """Return whether an operator may be removed if its results are not read.
+
+    The operator must have no side effect and must not be removed already. If no operator may be removed from the file,
+    only new operators are removed.
+    """
     return (
         (node.op in REMOVABLE or state.is_known(node))
         and node.index not in state.builders[node.graph].order.gone
@@ -41,7 +45,10 @@ def _is_removable(state: State, node: Node) -> bool:
 
 
 def drop_tensors(subgraph: Subgraph) -> None:
-    """Drop the new tensors that no operator names, such as a constant that was lifted first and then stretched."""
+    """Drop the new tensors that no operator reads or writes.
+
+    Example: a constant that was first lifted, then stretched.
+    """
     used_tensors = {tensor for operator in subgraph.operators for tensor in (*operator.inputs, *operator.outputs)}
     kept = [at for at, tensor in enumerate(subgraph.tensors) if tensor.place != NEW or at in used_tensors]
     if len(kept) == len(subgraph.tensors):
@@ -55,10 +62,11 @@ def drop_tensors(subgraph: Subgraph) -> None:
 
 
 def drop_codes(container: Container) -> None:
-    """Drop the operator codes that lost their last operator: LiteRT refuses a file for one without a kernel.
+    """Drop the operator codes that lost their last operator, because LiteRT refuses a file with a code without kernel.
 
-    Operators that no edit names keep their index: new codes move into the freed slots, those at the end go, and any
-    other repeats the last code. What no operator of the file had stays.
+    Operators that were not edited keep the index of their code. So new codes are moved into the freed slots, freed
+    slots at the end are deleted, and any other freed slot repeats the last code. A code that no operator of the
+    original file used stays.
     """
     codes = container.codes
     operators = [operator for subgraph in container.subgraphs for operator in subgraph.operators]
@@ -77,7 +85,7 @@ def drop_codes(container: Container) -> None:
 
 
 def drop_buffers(container: Container) -> None:
-    """Drop the new buffers that nothing names any more."""
+    """Drop the new buffers that no tensor and no metadata entry uses."""
     used_buffers = {tensor.buffer for subgraph in container.subgraphs for tensor in subgraph.tensors}
     used_buffers.update(buffer for _, buffer in container.metadata)
     kept = [at for at, buffer in enumerate(container.buffers) if buffer.data is None or at in used_buffers]
@@ -92,7 +100,10 @@ def drop_buffers(container: Container) -> None:
 
 
 def state_sizes(state: State) -> None:
-    """Write the proven sizes of results whose stored shapes wrongly look stretched, into the file and the view."""
+    """Write proven sizes into the file and the view, for results whose stored shapes wrongly look stretched.
+
+    Outputs of the graph are skipped, and so are results whose shapes depend on stored shapes that are only assumed.
+    """
     for builder in state.builders.values():
         view = builder.subgraph
         if not any(tensor.signature is not None and FREE in declared(tensor) for tensor in view.record.tensors):
@@ -106,14 +117,14 @@ def state_sizes(state: State) -> None:
 
 
 def state_shape(view: SubgraphView, value: Value) -> None:
-    """Write the shape of a value into its record; unknown sizes become free sizes, an unknown rank no shape."""
+    """Write the shape of a value into its record. Unknown sizes become free sizes; an unknown rank stores no shape."""
     axes = value.shape.axes
     view.tensor(value).state(None if axes is None else [size if isinstance(size, int) else FREE for size in axes])
     view.record.changed = True
 
 
 def _looking_stretched(view: SubgraphView, node: Node) -> Iterator[Value]:
-    """Yield the operands with a stored 1 on an axis where another operand has a stored size other than 1."""
+    """Yield the operands that have a stored 1 on an axis where another operand has a stored size other than 1."""
     values = [value for _, value in taking_part(node)]
     last = MATRIX if node.row is not None and node.row.style == "matmul" else 0
     stored = [_aligned(view.tensor(value).shape, last) for value in values]
@@ -123,12 +134,15 @@ def _looking_stretched(view: SubgraphView, node: Node) -> Iterator[Value]:
 
 
 def _aligned(shape: Sequence[int], last: int) -> dict[int, int]:
-    """Return the stored sizes by their axis counted from the right, without the `last` axes."""
+    """Return the stored sizes by axis, counted from the right (-1 is the last axis).
+
+    The `last` innermost axes are left out.
+    """
     return {at - len(shape): size for at, size in enumerate(shape[: len(shape) - last])}
 
 
 def _state(view: SubgraphView, value: Value) -> None:
-    """Write the number that the view has for a size which the signature leaves free."""
+    """Replace the free sizes of a tensor's record by the numbers that the view has for them."""
     record, sizes = view.tensor(value), value.shape.axes
     free = declared(record)
     if sizes is None or record.signature is None or len(sizes) != len(free) or FREE not in free:

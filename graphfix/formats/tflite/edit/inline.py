@@ -1,4 +1,4 @@
-"""The body of a decided IF or WHILE in the place of the operator, and the subgraphs that nothing runs any more."""
+"""Replace an IF or WHILE of known outcome by its body, and drop the subgraphs that no operator runs afterwards."""
 
 from __future__ import annotations
 
@@ -18,32 +18,35 @@ from graphfix.results.records import dataclass, field
 OPTIONS: Mapping[str, str] = MappingProxyType(
     {"then_branch": "then_subgraph_index", "else_branch": "else_subgraph_index", "body": "body_subgraph_index"}
 )
-"""The option that names the subgraph of a branch or of a loop's body."""
+"""For each branch name of an Inline edit, the builtin option that contains the subgraph's index."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """An IF or WHILE of the main subgraph whose body takes its place when all other edits are carried out."""
+    """An IF or WHILE of the main subgraph that is replaced by its body after all other edits are carried out."""
 
     operator: Operator
     body: int
-    """The subgraph of the branch, or of the loop's body."""
+    """The index of the subgraph that is inlined: a branch, or a loop's body."""
     trips: int | None = None
-    """How often a loop runs it; None for an IF."""
+    """The number of times that a loop runs its body; None for an IF."""
 
     @property
     def read(self) -> tuple[int, ...]:
-        """What may have no reader then: the condition, or what a loop is given and returns."""
+        """Return the tensors that may lose their last reader by this edit.
+
+        For an IF this is the condition; for a loop these are its operands and results.
+        """
         return self.operator.inputs[:1] if self.trips is None else (*self.operator.inputs, *self.operator.outputs)
 
     @property
     def operands(self) -> tuple[int, ...]:
-        """What the body is given."""
+        """Return the tensors that the body receives as inputs: all operands, without the condition of an IF."""
         return self.operator.inputs[self.trips is None :]
 
 
 def decide(container: Container, operator: Operator, edit: Inline) -> Decided:
-    """The body of an IF or WHILE, where it can take the operator's place. Raises Refused where it can't."""
+    """Return the body that replaces an IF or WHILE. Raises Refused if the operator can't be replaced."""
     index = container.options(operator).get(OPTIONS[edit.branch])
     if not isinstance(index, int) or not 0 < index < len(container.subgraphs):
         raise Refused("it names no subgraph for the branch")
@@ -66,7 +69,11 @@ def decide(container: Container, operator: Operator, edit: Inline) -> Decided:
 
 
 def _check_outputs(main: Subgraph, body: Subgraph, decided: Decided) -> None:
-    """A body returns what its operators make, each once; a loop's may pass on what it is given at the same place."""
+    """Raise Refused unless operators of the body compute every output of the body, each tensor once.
+
+    A loop's body may also return one of its inputs at the same position, if the loop's result there is not an output of
+    the graph.
+    """
     made = {tensor for each in body.operators for tensor in each.outputs}
     passed = _passed(body, decided)
     others = [tensor for at, tensor in enumerate(body.outputs) if at not in passed]
@@ -77,7 +84,10 @@ def _check_outputs(main: Subgraph, body: Subgraph, decided: Decided) -> None:
 
 
 def _passed(body: Subgraph, decided: Decided) -> set[int]:
-    """The places at which a loop returns its operand."""
+    """Return the positions at which a loop returns its operand unchanged; empty for an IF.
+
+    These are all positions if the loop runs zero times.
+    """
     if decided.trips is None:
         return set()
     same = {at for at, pair in enumerate(zip(body.inputs, body.outputs, strict=False)) if pair[0] == pair[1]}
@@ -85,7 +95,7 @@ def _passed(body: Subgraph, decided: Decided) -> set[int]:
 
 
 def _stateful(container: Container) -> set[int]:
-    """The subgraphs that have a state, or run one that has."""
+    """Return the subgraphs that contain an operator with a state, or that run a subgraph which contains one."""
     found: set[int] = set()
     for index, subgraph in enumerate(container.subgraphs):
         codes = [container.codes[operator.code].builtin for operator in subgraph.operators]
@@ -101,13 +111,15 @@ def _stateful(container: Container) -> set[int]:
 
 
 def _form(container: Container, tensor: Tensor) -> tuple[object, ...]:
+    """Return the element type and the quantization of a tensor, for a comparison."""
     return (tensor.type, read_scales(container.flat, tensor.quantization))
 
 
 def inline(container: Container, decided: Sequence[Decided], idle: set[int]) -> None:
-    """Put every decided body in the place of its operator, and drop the last subgraphs if nothing runs them now.
+    """Replace each decided operator by its body, and drop the last subgraphs of the file if no operator runs them now.
 
-    `idle` has those that edits before left without anything that runs them, and gains those that these do.
+    `idle` contains the subgraphs that lost their last caller by earlier edits; the subgraphs that lose it here are
+    added.
     """
     if not decided:
         return
@@ -119,7 +131,7 @@ def inline(container: Container, decided: Sequence[Decided], idle: set[int]) -> 
     idle |= before - _run(container)
     graphs = container.subgraphs
     kept = len(graphs)
-    while kept - 1 in idle:  # the last ones: the others keep their numbers
+    while kept - 1 in idle:  # Only subgraphs at the end are dropped, so that all other subgraphs keep their numbers.
         kept -= 1
     while invoked := [
         at for graph in graphs[:kept] for each in graph.operators for at in bodies(container.options(each))
@@ -131,9 +143,10 @@ def inline(container: Container, decided: Sequence[Decided], idle: set[int]) -> 
 
 
 def _moved(main: Subgraph, one: Decided, body: Subgraph) -> list[Operator]:
-    """The operators of a body on tensors of the main subgraph: its inputs and results are the operator's.
+    """Return copies of a body's operators on tensors of the main subgraph, once for each trip.
 
-    Whoever reads a result that is only passed on reads the operand instead.
+    The first trip reads the operands of the replaced operator, and the last trip writes its results. If a result is an
+    operand that the loop returns unchanged, its readers read the operand instead.
     """
     trips, given, passed = 1 if one.trips is None else one.trips, one.operands, _passed(body, one)
     copies, operators = _Copies(main, body), []
@@ -155,30 +168,31 @@ def _moved(main: Subgraph, one: Decided, body: Subgraph) -> list[Operator]:
 
 @dataclass(slots=True)
 class _Copies:
-    """The parts of a body while they are copied into the main subgraph."""
+    """The state of one copy of a body into the main subgraph."""
 
     main: Subgraph
     body: Subgraph
     places: dict[int, int] = field(default_factory=dict)
-    """By tensor of the body, where it is in the main subgraph."""
+    """For each tensor of the body, its index in the main subgraph during the present trip."""
     constants: dict[int, int] = field(default_factory=lambda: {ABSENT: ABSENT})
-    """The same of what no operator makes: all trips read one copy."""
+    """Like `places`, but only for tensors that no operator of the body computes: all trips share one copy."""
     made: frozenset[int] = frozenset()
     names: set[str] = field(default_factory=set)
     suffix: str = ""
-    """Of the names of a trip."""
+    """The text that is appended to the names of tensors copied in this trip."""
 
     def __post_init__(self) -> None:
-        """Note what is there."""
+        """Collect the names of the main subgraph, and the tensors that operators of the body compute."""
         self.names.update(tensor.name for tensor in self.main.tensors)
         self.made = frozenset(tensor for operator in self.body.operators for tensor in operator.outputs)
 
     def operator(self, operator: Operator) -> Operator:
-        """A copy of an operator, on copies of the tensors that have none yet."""
+        """Return a copy of an operator, on tensors of the main subgraph; tensors without a copy are copied now."""
         inputs, outputs = (tuple(map(self._tensor, ends)) for ends in (operator.inputs, operator.outputs))
         return replace(operator, inputs=inputs, outputs=outputs, changed=True)
 
     def _tensor(self, tensor: int) -> int:
+        """Return the index of a tensor's copy in the main subgraph; make the copy if there is none."""
         if tensor in self.places:
             return self.places[tensor]
         self.places[tensor] = new = len(self.main.tensors)
@@ -194,7 +208,10 @@ class _Copies:
 
 
 def _run(container: Container) -> set[int]:
-    """The subgraphs that are called by signatures, or run by an operator of one that is."""
+    """Return the subgraphs that can run.
+
+    These are the main subgraph, the subgraphs of signatures, and every subgraph that an operator of these runs.
+    """
     reached = [0, *(signature.subgraph for signature in container.signatures)]
     for index in reached:
         for operator in container.subgraphs[index].operators:

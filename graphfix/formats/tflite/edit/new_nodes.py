@@ -1,4 +1,4 @@
-"""New tensors and operators for one subgraph: each made once, before its first reader."""
+"""Add new tensors and operators to one subgraph; each is made once, and is placed before its first reader."""
 
 from __future__ import annotations
 
@@ -42,21 +42,24 @@ from graphfix.shapes.shape import with_axes
 
 @dataclass(slots=True, eq=False, repr=False)
 class NodeBuilder:
-    """Makes the new tensors and operators of one subgraph; file and view alike."""
+    """Adds tensors and operators to one subgraph, to the file and to the view at the same time."""
 
     container: Container
     subgraph: SubgraphView
     buffers: dict[bytes, int]
-    """The new buffers of the model, by content."""
+    """The new buffers of the model: index by content."""
     fresh: FreshNames
-    """Names that no tensor of the subgraph has."""
+    """Returns names that no tensor of the subgraph has."""
     order: Order = field(init=False)
 
     def __post_init__(self) -> None:
         self.order = Order(self.subgraph.graph)
 
     def value(self, record: Tensor, shape: Shape, dtype: str, kind: Kind) -> Value:
-        """Enter a new tensor into the file and the view; a result is that of the next new operator."""
+        """Add a new tensor to the file and to the view; return its value.
+
+        If `kind` is "result", the tensor is the result of the next operator that is added.
+        """
         subgraph = self.subgraph
         place = self.order.next_place if kind == "result" else None
         value = Value(record.name, shape, dtype, kind, subgraph.graph, None, place)
@@ -66,33 +69,42 @@ class NodeBuilder:
         return value
 
     def like(self, source: Value, stem: str, shape: Shape, axes: Sequence[int] = ()) -> Tensor:
-        """A tensor of another shape with the type and quantization of `source`; `axes` are those it is lifted by."""
+        """Return a new tensor of another shape with the type and the quantization of `source`.
+
+        `axes` are the positions of the unit axes that a lift inserted. If there are several scales, the axis that they
+        follow is moved accordingly.
+        """
         record = self.subgraph.tensor(source)
         return new_tensor(self.fresh(stem), shape, record.type, quantization=lifted(record, axes))
 
     def node(
         self, op: str, version: int, operands: tuple[Value, ...], options: Options, value: Value, reader: int
     ) -> Value:
-        """Add an operator with one result before `reader`."""
+        """Add an operator before the node at `reader`; return `value`, which is its only result."""
         code = self.container.code(CODES[op], version)
         return self._enter(Operator(code, (), (), options=options, changed=True), op, version, operands, value, reader)
 
     def copy(self, place: int, op: str, operands: tuple[Value, ...], value: Value, reader: int) -> Value:
-        """Add a copy of an operator, on other operands, before `reader`."""
+        """Add a copy of the operator at `place` before the node at `reader`; return `value`, the result of the copy.
+
+        The copy reads `operands`.
+        """
         return self._enter(replace(self.subgraph.operator(place), changed=True), op, 1, operands, value, reader)
 
     def _enter(
         self, record: Operator, op: str, version: int, operands: tuple[Value, ...], value: Value, reader: int
     ) -> Value:
+        """Add a record and a node of the same operator to the file and to the view; return the result."""
         tensors, graph = self.subgraph.tensors, self.subgraph.graph
         record.inputs, record.outputs = tuple([tensors[operand] for operand in operands]), (tensors[value],)
         self.subgraph.made.append(record)
-        place = value.place if value.place is not None else self.order.next_place  # one number for all who hold it
+        # Reuse the int object of the value, which saves memory.
+        place = value.place if value.place is not None else self.order.next_place
         self.order.enter(Node(op, TFLITE, version, "", place, graph, operands, (value,), NO_ATTRIBUTES, None), reader)
         return value
 
     def new(self, new: New, operands: tuple[Value, ...], node: Node) -> Value:
-        """Make one of the operators that stand in the place of `node`, before it."""
+        """Make one of the operators that replace `node`, and place it before `node`; return its result."""
         stem = f"{node.results[0].name if node.results[0] is not None else node.op}_{new.op.lower()}"
         if new.op in COPYING and operands[0].scales:
             record = self.like(operands[0], stem, new.shape)
@@ -102,7 +114,7 @@ class NodeBuilder:
         return self.node(new.op, new.version, operands, options_of(new), value, node.index)
 
     def arrange(self) -> None:
-        """Put every operator that was made before its first reader, remove those that are gone; file and view alike."""
+        """Place every new operator before its first reader, and drop removed operators, in the file and in the view."""
         subgraph = self.subgraph
         operators = [*subgraph.operators, *subgraph.made]
         self.order.arrange()
@@ -112,14 +124,14 @@ class NodeBuilder:
     # --- constants ----------------------------------------------------------------------------------------------
 
     def buffer(self, data: bytes) -> int:
-        """A buffer with these bytes, made once in the model."""
+        """Return the index of a new buffer with these bytes; the model has only one such buffer."""
         found = self.buffers.get(data)
         if found is None:
             found = self.buffers[data] = self.container.add_buffer(data)
         return found
 
     def integers(self, numbers: Sequence[int], *, scalar: bool = False) -> Value:
-        """An int32 vector, or a scalar, made once in this subgraph."""
+        """Return an int32 constant, a vector or (if `scalar`) a scalar; it is made once in this subgraph."""
         key = ("integers", tuple(numbers), scalar)
         found = self.order.made.get(key)
         if found is None:
@@ -131,7 +143,7 @@ class NodeBuilder:
         return found
 
     def lifted_constant(self, value: Value, axes: tuple[int, ...]) -> Value:
-        """A second tensor on the constant's buffer, with unit axes at these positions."""
+        """Return a second tensor on the constant's buffer, with unit axes at the positions `axes`."""
         key = ("lift", value, axes)
         found = self.order.made.get(key)
         if found is None:
@@ -141,7 +153,10 @@ class NodeBuilder:
         return found
 
     def on_its_buffer(self, value: Value, record: Tensor, shape: Shape) -> Value:
-        """A second tensor on the constant's buffer."""
+        """Return a constant of another shape that shares the buffer of the constant `value`.
+
+        `record` is its new tensor.
+        """
         original = self.subgraph.tensor(value)
         record.buffer, record.external = original.buffer, original.external
         if original.signature is not None:
@@ -149,21 +164,22 @@ class NodeBuilder:
         return self.value(record, shape, value.dtype, "constant")
 
     def constant(self, like: Value, stem: str, shape: Shape, data: bytes) -> Value:
-        """A constant with these bytes, of the type and quantization of `like`."""
+        """Return a new constant with these bytes, and with the element type and quantization of `like`."""
         record = self.like(like, stem, shape)
         record.buffer = self.buffer(data)
         return self.value(record, shape, like.dtype, "constant")
 
     def materialized(self, value: Value, shape: Shape, data: bytes) -> Value:
-        """A constant with these bytes: what `value` is when it is stretched."""
+        """Return a new constant that contains `value` stretched to `shape`; `data` are its bytes."""
         made = self.constant(value, f"{value.name}_stretched", shape, data)
         self.order.made["stretch", value, shape] = made
         return made
 
     def new_constant(self, new: Numbers, _: Node) -> Value:
-        """A new constant of a plan, made once in this subgraph."""
+        """Return the constant that a plan describes; it is made once in this subgraph."""
         data = struct.pack(f"<{len(new.elements)}{PACKED[new.dtype]}", *new.elements)
-        key = ("constant", new.dtype, new.dims, data)  # by bits: 0.0 equals -0.0, and a NaN equals nothing
+        # The key contains the bytes because 0.0 equals -0.0, and because a NaN equals nothing.
+        key = ("constant", new.dtype, new.dims, data)
         found = self.order.made.get(key)
         if found is None:
             shape = Shape(new.dims)
@@ -175,13 +191,17 @@ class NodeBuilder:
     # --- operators ----------------------------------------------------------------------------------------------
 
     def lifted(self, value: Value, axes: tuple[int, ...], reader: int, *, reshaped: bool) -> Value:
-        """Unit axes by one RESHAPE, or by an EXPAND_DIMS for each axis."""
+        """Return the value with unit axes inserted at the positions `axes`, as the result of new operators.
+
+        If `reshaped`, one RESHAPE inserts all axes; otherwise there is an EXPAND_DIMS for each axis.
+        """
         make = self._reshaped if reshaped else self._one_by_one
         return self.order.once(("lift", value, axes), reader, lambda: make(value, axes, reader))
 
     def _reshaped(self, value: Value, axes: tuple[int, ...], reader: int) -> Value:
+        """Return the value lifted by a RESHAPE whose target contains one -1."""
         shape = with_axes(value.shape, axes)
-        # Of sizes that are all stored the first one is left open: it is the batch, and callers resize it.
+        # If all sizes are numbers, the first old axis is left open (-1). It is usually the batch, which callers resize.
         first = [axis for axis in range(shape.rank) if axis not in axes][:1]
         free = [axis for axis, size in enumerate(shape.dims) if not isinstance(size, int)]
         open_at = [*free, *first][:1]
@@ -193,6 +213,7 @@ class NodeBuilder:
         return self.node("RESHAPE", 1, (value, self.integers(target)), Options(RESHAPE, fields), made, reader)
 
     def _one_by_one(self, value: Value, axes: tuple[int, ...], reader: int) -> Value:
+        """Return the value lifted by one EXPAND_DIMS for each axis."""
         stem = f"{value.name}_lifted"
         for axis in axes:
             at = self.integers((axis,), scalar=True)
@@ -203,7 +224,7 @@ class NodeBuilder:
         return value
 
     def tiled(self, value: Value, shape: Shape, reader: int) -> Value:
-        """A TILE by static repeats, made once for a value and a shape."""
+        """Return the value stretched to a static shape by a TILE, which is made once for each value and shape."""
 
         def make() -> Value:
             repeats = self.integers(repeats_of(value.shape, shape))
@@ -213,7 +234,10 @@ class NodeBuilder:
         return self.order.once(("stretch", value, shape), reader, make)
 
     def expanded(self, value: Value, target: Value, shape: Shape, reader: int) -> Value:
-        """A BROADCAST_TO, made once for a value and a target."""
+        """Return the value stretched by a BROADCAST_TO, which is made once for each value and `target`.
+
+        `target` is a vector of sizes, and `shape` is the shape of the result.
+        """
 
         def make() -> Value:
             made = self.value(self.like(value, f"{value.name}_stretched", shape), shape, value.dtype, "result")
@@ -223,7 +247,10 @@ class NodeBuilder:
         return self.order.once(("expand", value, target), reader, make)
 
     def shape_of(self, value: Value, reader: int) -> Value:
-        """The run-time shape of a value, as an int32 vector; a constant where it is known."""
+        """Return the shape of a value as an int32 vector.
+
+        This is a constant if all sizes are known before the run, and the result of a SHAPE otherwise.
+        """
         if value.shape.static:
             return self.integers(value.shape.numbers)
 
@@ -234,7 +261,10 @@ class NodeBuilder:
         return self.order.once(("shape", value), reader, make)
 
     def merged(self, one: Value, other: Value, rank: int, reader: int) -> Value:
-        """BROADCAST_ARGS of two shapes: it aborts the process where they do not broadcast."""
+        """Return the broadcast of two shapes (int32 vectors), computed by a BROADCAST_ARGS during the run.
+
+        BROADCAST_ARGS aborts the process if the shapes do not broadcast. `rank` is the rank of the broadcast.
+        """
 
         def make() -> Value:
             made = self._vector(f"{one.name}_merged", rank)
@@ -243,9 +273,11 @@ class NodeBuilder:
         return self.order.once(("merged", frozenset((one, other))), reader, make)
 
     def chosen(self, one: Value, other: Value, rank: int, reader: int) -> Value:
-        """The same without an end of the process: the other's size where one is 1, else its own.
+        """Return the broadcast of two shapes (int32 vectors) by operators that do not abort the process.
 
-        Where the shapes do not broadcast, the operator's own error says so.
+        For each axis, the result is the size in `other` if the size in `one` is 1, and the size in `one` otherwise.
+        `one` has `rank` sizes, and `other` may have fewer. If the shapes do not broadcast, the operator that reads the
+        operand reports an error.
         """
 
         def make() -> Value:
@@ -260,7 +292,7 @@ class NodeBuilder:
         return self.order.once(("chosen", one, other), reader, make)
 
     def _lengthened(self, shape: Value, rank: int, reader: int) -> Value:
-        """A shape with unit axes in front."""
+        """Return a shape (a vector of sizes) with ones in front, so that it has `rank` sizes."""
         missing = rank - shape.shape.numbers[0]
         if not missing:
             return shape
@@ -268,7 +300,7 @@ class NodeBuilder:
         return self._joined((self.integers((1,) * missing), shape), made, reader)
 
     def sizes(self, parts: Sequence[int | tuple[Value, int]], reader: int) -> Value:
-        """A shape put together from numbers and axes of values."""
+        """Return a vector of sizes. Each part is a number, or (value, axis) for a size that is read during the run."""
 
         def make() -> Value:
             pieces = [self.integers((part,)) if isinstance(part, int) else self._size(*part, reader) for part in parts]
@@ -277,14 +309,16 @@ class NodeBuilder:
         return self.order.once(("sizes", tuple(parts)), reader, make)
 
     def _size(self, value: Value, axis: int, reader: int) -> Value:
+        """Return the size of one axis of a value, as a vector of one element."""
         operands = (self.shape_of(value, reader), self.integers((axis,)))
         made = self._vector(f"{value.name}_size_{axis}", 1)
         return self.node("GATHER", 1, operands, Options(GATHER, ((0, "i", 0),)), made, reader)
 
     def _joined(self, parts: tuple[Value, ...], made: Value, reader: int) -> Value:
-        """Join vectors; the result is `made`."""
+        """Concatenate vectors into `made`, which is returned."""
         return self.node("CONCATENATION", 1, parts, Options(CONCATENATION, ((0, "i", 0),)), made, reader)
 
     def _vector(self, stem: str, count: int) -> Value:
+        """Return a new int32 vector of `count` elements, the result of the next operator."""
         shape = Shape((count,))
         return self.value(new_tensor(self.fresh(stem), shape, INT32), shape, "int32", "result")

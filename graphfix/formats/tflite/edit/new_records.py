@@ -1,4 +1,4 @@
-"""What new tensors and operators look like: their records, options, versions and quantization."""
+"""Create the records of new tensors and operators: options, versions and quantization."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from graphfix.graph.edits import New
 from graphfix.shapes.dim import Shape
 
 NEW_SHAPE_RANK = 8
-"""LiteRT refuses a longer `new_shape`; the shape operand alone holds more sizes."""
+"""LiteRT refuses a RESHAPE whose option `new_shape` has more sizes than this; the shape operand may have more."""
 NONE, RESHAPE, EXPAND_DIMS, TILE, SHAPE, GATHER, CONCATENATION, EQUAL, SELECT_V2 = 0, 17, 52, 51, 55, 23, 10, 53, 98
-"""Members of the union of builtin options; BROADCAST_TO and BROADCAST_ARGS have no options."""
+"""Numbers of the union BuiltinOptions. NONE is for BROADCAST_TO and BROADCAST_ARGS, which have no options."""
 KINDS: Mapping[str, int] = MappingProxyType(
     {
         "RESHAPE": RESHAPE,
@@ -47,17 +47,20 @@ KINDS: Mapping[str, int] = MappingProxyType(
     }
 )
 COPYING: Final = frozenset({"RESHAPE", "SLICE"})
-"""Operators that new nodes are made of and that copy elements: what they return is quantized as what they read."""
+"""Operators of new nodes that only copy elements, so that the result is quantized as the operand is."""
 TYPES: Mapping[str, int] = MappingProxyType({name: number for number, (name, _) in TENSOR_TYPES.items()})
 
 
 def options_of(new: New) -> Options:
-    """The builtin options of a new operator, with the values of its attributes."""
+    """Return the builtin options of a new operator, with the values of its attributes."""
     return options.options_of(KINDS.get(new.op, NONE), dict(new.attributes))
 
 
 def new_tensor(name: str, shape: Shape, element: int, *, quantization: Quantization | None = None) -> Tensor:
-    """A new tensor: a size that is not known is stored as 1 with the signature -1."""
+    """Return a new tensor of this shape; `element` is the schema's number of its element type.
+
+    A size that is not a number is stored as 1, with -1 in the signature.
+    """
     stored = tuple(size if isinstance(size, int) else 1 for size in shape.dims)
     signature = tuple(size if isinstance(size, int) else -1 for size in shape.dims)
     return Tensor(
@@ -73,7 +76,11 @@ def new_tensor(name: str, shape: Shape, element: int, *, quantization: Quantizat
 
 
 def lifted(record: Tensor, axes: Sequence[int]) -> Quantization | None:
-    """The quantization of a tensor that is lifted by `axes`: one scale for each index of an axis follows that axis."""
+    """Return the quantization of a tensor into which a lift inserts unit axes at the positions `axes`.
+
+    If there is one scale for each index of an axis, the number of this axis changes: a new axis 0 moves axis 0 to axis
+    1. Return None if the tensor is not quantized.
+    """
     quantization = record.quantization
     if quantization is None or quantization.scales <= 1 or not axes:
         return quantization
@@ -82,21 +89,31 @@ def lifted(record: Tensor, axes: Sequence[int]) -> Quantization | None:
 
 
 def tile_version(dtype: str) -> int:
-    """Version 3 is the one for int8, but the reference kernels stop at 2 and take int8 there as well."""
+    """Return the version of TILE for this element type: 2 for string and int8, 1 for any other type.
+
+    The schema has version 3 for int8, but the reference kernels end at version 2 and accept int8 there.
+    """
     return 2 if dtype in ("string", "int8") else 1
 
 
 def broadcast_to_version(dtype: str) -> int:
-    """There is no version 1."""
+    """Return the version of BROADCAST_TO for this element type: 3 for int8 and int16, otherwise 2.
+
+    Version 1 does not exist.
+    """
     return 3 if dtype in ("int8", "int16") else 2
 
 
 def reshapes(shape: Shape) -> bool:
-    """Whether a RESHAPE can state this shape: it leaves one size open, and 0 stands for another one in it."""
+    """Return whether the target of a RESHAPE can state this shape.
+
+    At most one size may be free, because the target has only one -1. No size may be 0, because RESHAPE does not read a
+    0 in its target as a size.
+    """
     return sum(not isinstance(size, int) for size in shape.dims) <= 1 and 0 not in shape.dims
 
 
 def repeats_of(shape: Shape, to: Shape) -> list[int]:
-    """How often a TILE repeats each axis: [2,1,4] to [2,3,4] -> 1, 3, 1."""
+    """Return how often a TILE repeats each axis; both shapes are static. Example: [2,1,4] to [2,3,4] -> [1,3,1]."""
     pairs = zip(shape.numbers, to.numbers, strict=True)
     return [1 if have == want else want for have, want in pairs]

@@ -1,4 +1,4 @@
-"""Whole nodes: bypassed, written as a stretch, evaluated, or replaced by a few others."""
+"""Carry out edits of whole nodes: bypass, write as a stretch, evaluate, replace by other nodes, or inline a body."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from graphfix.shapes.dim import Shape
 
 
 def carry_out(state: State, node: Node, edit: NodeEdit) -> Node:
-    """Carry an edit of a whole node out, which `check` has not refused."""
+    """Carry out an edit of a node that `check` has accepted; return the node as it is now."""
     match edit:
         case Fold():
             bypass(state, node, edit.operand)
@@ -40,12 +40,12 @@ def carry_out(state: State, node: Node, edit: NodeEdit) -> Node:
         case Inline():
             operator = state.builders[node.graph].subgraph.operator(node.index)
             state.decided.append(decide(state.container, operator, edit))
-            state.renews = True  # operators of the body may compute known results
-            return node  # it stands until the view is built anew
+            state.renews = True  # Operators of the body may compute results that are known before the run.
+            return node  # The node stays in the view until the view is built again.
 
 
 def _evaluate(state: State, node: Node) -> Node:
-    """Let a constant take the place of the node's first result."""
+    """Replace the node's first result by a constant; remove the node if no result is used any more."""
     builder = state.builders[node.graph]
     result = node.results[0]
     if result is None:
@@ -61,14 +61,15 @@ def _evaluate(state: State, node: Node) -> Node:
 
 
 def _replaced(state: State, node: Node, edit: Replace) -> Node:
-    """Make the new operators that the last one reads before the node, and let it become the last."""
+    """Replace the node by the edit's last new node; the new nodes that the last one reads are placed before it."""
     builder = state.builders[node.graph]
     last = edit.node
     operands = NewNodes(builder, node).operands(last)
     subgraph = builder.subgraph
     inputs, old = tuple(subgraph.tensors[operand] for operand in operands), subgraph.operator(node.index)
     if (last.op, last.version, dict(last.attributes)) == (node.op, node.version, dict(node.attributes)):
-        subgraph.operators[node.index] = replace(old, inputs=inputs, changed=True)  # with options that are not read
+        # The old record also keeps options that graphfix does not read.
+        subgraph.operators[node.index] = replace(old, inputs=inputs, changed=True)
     else:
         code = state.container.code(CODES[last.op], last.version)
         subgraph.operators[node.index] = Operator(code, inputs, old.outputs, options=options_of(last), changed=True)
@@ -80,12 +81,12 @@ def _replaced(state: State, node: Node, edit: Replace) -> Node:
 
 
 def _are_constants(values: Iterable[Value | None]) -> bool:
-    """Return whether all values are constants, so that the result of their node may be known."""
+    """Return whether all values are constants. The result of their reader may then be known before the run."""
     return all(value is None or value.kind == "constant" for value in values)
 
 
 def _canonicalize(state: State, node: Node, to: Shape) -> Node:
-    """Write the node as a stretch of its operand 0 to a static shape: TILE, or BROADCAST_TO."""
+    """Replace the node by a TILE or a BROADCAST_TO that stretches its operand 0 to the static shape `to`."""
     builder = state.builders[node.graph]
     value = node.operand(0)
     tiled = tiles(state, value, to)

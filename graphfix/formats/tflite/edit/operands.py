@@ -1,4 +1,4 @@
-"""Lifts and stretches of operands, carried out on a TFLite model: tensors and operators are only added."""
+"""Carry out lifts, stretches and other shapes of operands on a TFLite model; tensors and operators are only added."""
 
 from __future__ import annotations
 
@@ -17,16 +17,20 @@ from graphfix.shapes.shape import broadcast, cstr_broadcastable, same_shape, wit
 
 DEQUANTIZE = "DEQUANTIZE"
 LARGEST_TOTAL = 2
-"""All materialized constants together take at most this many times the file's size."""
+"""All materialized constants together may have at most this many times the bytes of the file."""
 NOT_TILED = frozenset({"complex128"})
-"""What BROADCAST_TO repeats and TILE does not."""
+"""Element types that BROADCAST_TO can repeat and TILE can't."""
 
 
 # --- lift -----------------------------------------------------------------------------------------------------------
 
 
 def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node) -> Value:
-    """The value with unit axes at the positions `axes`, for `reader`."""
+    """Return the value with unit axes inserted at the positions `axes`, to be read by `reader`.
+
+    A constant is lifted without an operator. If the value is the result of a DEQUANTIZE of a constant, the constant is
+    lifted, and the DEQUANTIZE is copied.
+    """
     builder = state.builders[value.graph]
     if value.kind == "constant":
         return builder.lifted_constant(value, axes)
@@ -37,7 +41,11 @@ def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node) -> Val
 
 
 def lifts(state: State, value: Value, axes: tuple[int, ...]) -> str:
-    """What lifts it: a RESHAPE holds one free size, and takes 0 for another one; EXPAND_DIMS holds any."""
+    """Return the operator that lifts the value: "RESHAPE", or "EXPAND_DIMS" if the lifted shape needs it.
+
+    A RESHAPE can have one free size and no size 0; EXPAND_DIMS can have any sizes. EXPAND_DIMS is also returned if the
+    target supports only EXPAND_DIMS.
+    """
     taken = state.movement is None or "RESHAPE" in state.movement or "EXPAND_DIMS" not in state.movement
     return "RESHAPE" if taken and reshapes(with_axes(value.shape, axes)) else "EXPAND_DIMS"
 
@@ -46,19 +54,27 @@ def lifts(state: State, value: Value, axes: tuple[int, ...]) -> str:
 
 
 def tiles(state: State, value: Value, to: Shape) -> bool:
-    """Whether a TILE stretches it, where one can: a number for each axis says how often."""
+    """Return whether a TILE stretches the value to the shape `to`, without a lift; if not, it is a BROADCAST_TO."""
     return tiles_lifted(state, value, to) and value.shape.rank == to.rank
 
 
 def tiles_lifted(state: State, value: Value, to: Shape) -> bool:
-    """The same, of what is lifted to the rank of `to` first."""
+    """Return whether a TILE can stretch the value to the shape `to`, after a lift to the rank of `to` if needed.
+
+    All sizes must be numbers, TILE must support the element type, and the target must support TILE (or not BROADCAST_TO
+    either).
+    """
     is_static = to.static and value.shape.static
     taken = state.movement is None or "TILE" in state.movement or "BROADCAST_TO" not in state.movement
     return is_static and taken and value.dtype not in NOT_TILED
 
 
 def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
-    """The value stretched, by the run-time sizes of the node's operands as they were before its edits."""
+    """Return the value stretched as `edit` describes, a constant or the result of new operators.
+
+    `before` is the node as it was before its edits: sizes that are only known during the run are read from its
+    operands.
+    """
     builder, reader = state.builders[before.graph], before.index
     made = _constant(state, builder, value, edit.to, reader)
     if made is not None or edit.to.static:
@@ -86,12 +102,17 @@ def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
 
 
 def stretched_source(state: State, builder: NodeBuilder, value: Value, to: Shape) -> Value | None:
-    """The constant to write out in full, where there is one and the limits allow it."""
+    """Return the constant that can be stored in the file as stretched elements; None if there is none.
+
+    This is the value itself, or the constant that a DEQUANTIZE reads if the value is its result. The constant must be
+    readable. Its stretched elements must not exceed `State.expand_limit`, and all constants together must not exceed
+    the limit that `LARGEST_TOTAL` sets.
+    """
     source = value if value.kind == "constant" else dequantized(value)
     if source is None or not to.static or not source.shape.static or source.dtype == "string":
         return None
     if source is not value and (depends_on_place(source) or 0 in to.dims):
-        return None  # where it has no elements, a DEQUANTIZE of several scales ends the process
+        return None  # Without elements, a DEQUANTIZE with several scales would abort the process.
     if ("stretch", source, to) in builder.order.made:
         return source
     record = builder.subgraph.tensor(source)
@@ -103,6 +124,7 @@ def stretched_source(state: State, builder: NodeBuilder, value: Value, to: Shape
 
 
 def _constant(state: State, builder: NodeBuilder, value: Value, to: Shape, reader: int) -> Value | None:
+    """Return the value stretched to `to` as a stored constant; None if `stretched_source` returns None."""
     source = stretched_source(state, builder, value, to)
     if source is None:
         return None
@@ -118,9 +140,9 @@ def _constant(state: State, builder: NodeBuilder, value: Value, to: Shape, reade
 def repeated(data: bytes, shape: Sequence[int], to: Sequence[int], item: int) -> bytes:
     """Repeat the size-1 axes of row-major elements of `item` bytes: [2,1] to [2,3] repeats each element three times.
 
-    `shape` is right-aligned with `to`, and may have fewer axes; `data` has an element for each index of `shape`.
+    `shape` is right-aligned with `to`, and may have fewer axes. `data` has one element for each index of `shape`.
     """
-    # numpy would take a third of the memory and of the time of a run, to be imported for this alone.
+    # numpy is not used, because importing it only for this would need a third of the memory and of the time of a run.
     if 0 in to:
         return b""
     run = item
@@ -136,7 +158,12 @@ def repeated(data: bytes, shape: Sequence[int], to: Sequence[int], item: int) ->
 
 
 def restate(state: State, value: Value, to: Shape, reader: Node) -> Value:
-    """A constant, or what a DEQUANTIZE makes of one, in another shape of the same numbers."""
+    """Return a constant with the shape `to`, to be read by `reader`.
+
+    Size-1 axes may be added or dropped, and an axis along which the constant repeats may be cut to 1. If the value is
+    the result of a DEQUANTIZE of a constant, that constant gets the shape, and the result of another DEQUANTIZE is
+    returned.
+    """
     source = dequantized(value)
     builder = state.builders[value.graph]
     if source is not None:
@@ -162,7 +189,10 @@ def restate(state: State, value: Value, to: Shape, reader: Node) -> Value:
 
 
 def _alike(state: State, value: Value, source: Value, reader: Node) -> Value | None:
-    """The result of another DEQUANTIZE in front of the reader that makes the same of a constant."""
+    """Return the result of another DEQUANTIZE that computes from `source` the same as `value`; None if there is none.
+
+    `source` is a constant. The DEQUANTIZE is a node of the file before the reader.
+    """
     builder = state.builders[value.graph]
     ours = builder.subgraph.tensor(value)
     for node, _ in source.reads:
@@ -178,7 +208,10 @@ def _alike(state: State, value: Value, source: Value, reader: Node) -> Value | N
 
 
 def dequantized(value: Value) -> Value | None:
-    """The constant that a DEQUANTIZE reads whose result this is: it is edited there."""
+    """Return the constant that a DEQUANTIZE reads, if `value` is its result; otherwise None.
+
+    Edits change the constant instead of the DEQUANTIZE's result.
+    """
     producer = value.producer
     if producer is None or producer.op != DEQUANTIZE:
         return None
@@ -187,15 +220,20 @@ def dequantized(value: Value) -> Value | None:
 
 
 def depends_on_place(source: Value) -> bool:
-    """Whether the last bit of what a DEQUANTIZE makes of an element depends on the element's place.
+    """Return whether the last bit of a dequantized element may depend on the element's position.
 
-    LiteRT's kernel for 8 bits and one scale computes elements in packets, and what fills none by other instructions.
+    LiteRT's kernel for 8 bits and one scale computes elements in packets. The rest that does not fill a packet is
+    computed by other instructions.
     """
     return source.dtype in ("int8", "uint8") and source.scales == 1
 
 
 def _again(state: State, value: Value, source: Value, shape: Shape, axes: tuple[int, ...], reader: int) -> Value:
-    """The DEQUANTIZE whose result `value` is once more, on the edited constant."""
+    """Return the result of a copy of the DEQUANTIZE that computes `value`; the copy reads the edited constant `source`.
+
+    `shape` is the shape of the new result, and `axes` are the positions of unit axes that a lift inserted. Raises
+    Refused if no node computes `value`.
+    """
     builder = state.builders[value.graph]
     key = ("again", value, source)
     found = builder.order.reuse(key, reader)

@@ -1,4 +1,4 @@
-"""The state that all edits of a TFLite model share, and the constants of a subgraph by their bytes."""
+"""The state that all edits of a TFLite model share, and an index of a subgraph's constants by their bytes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from graphfix.results.records import dataclass, field
 from graphfix.shapes.dim import Shape
 
 Key = tuple[str, tuple[int, ...], Quantization | None]
-"""The element type, the dims and the quantization."""
+"""The element type, the dims and the quantization of a constant."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class HeldConstants:
-    """The constants of static shape in a subgraph, by their bytes; each constant is read at most once.
+    """An index of a subgraph's constants of static shape by their bytes; each constant is read at most once.
 
-    Constants that are added after the creation of this object are not included.
+    Constants that are added after this object was created are not included.
     """
 
     subgraph: SubgraphView
@@ -30,7 +30,7 @@ class HeldConstants:
     """Returns the bytes of a buffer."""
     _unread: dict[Key, list[Value]] = field(default_factory=dict)
     _read: dict[Key, dict[bytes, Value]] = field(default_factory=dict)
-    """By key and digest: the first constant with these bytes."""
+    """For each key and digest, the first constant with these bytes."""
 
     def __post_init__(self) -> None:
         for value in self.subgraph.values:
@@ -41,7 +41,10 @@ class HeldConstants:
                     self._unread.setdefault(key, []).append(value)
 
     def first(self, like: Value, shape: Shape, data: bytes) -> Value | None:
-        """Return the first constant with these bytes and this shape, and with the type and quantization of `like`."""
+        """Return the first constant with these bytes and this shape, and with the type and quantization of `like`.
+
+        Return None if there is no such constant.
+        """
         key = like.dtype, shape.numbers, self.subgraph.tensor(like).quantization
         read = self._read.setdefault(key, {})
         for value in self._unread.pop(key, ()):
@@ -50,46 +53,49 @@ class HeldConstants:
 
 
 def _digest(data: bytes) -> bytes:
-    from hashlib import sha256  # few models have such constants
+    from hashlib import sha256  # The module is imported here because few models have such constants.
 
     return sha256(data).digest()
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class State:
-    """One model while it is edited."""
+    """The state of one model while it is edited."""
 
     container: Container
     builders: dict[object, NodeBuilder]
-    """By graph."""
+    """The builder of each graph."""
     expand_limit: int
-    """Bytes that one materialized constant may take; above it a stretch is an operator."""
+    """Maximal bytes of one materialized constant; a larger stretch is written as an operator."""
     evaluator: Evaluator
     movement: Collection[str] | None = None
-    """The operators by which lifts and stretches are written; None: all of them."""
+    """The operators that lifts and stretches may use; None if all are allowed."""
     added: int = 0
-    """Bytes of constants that edits have added."""
+    """Bytes of the constants that edits have added."""
     dead: dict[Value, None] = field(default_factory=dict)
-    """Values that lost a reader: those that nobody reads in the end are removed."""
+    """Values that lost a reader; after the last edit, those without any reader are removed."""
     decided: list[Decided] = field(default_factory=list)
-    """Branches to be put in the place of their operators when the other edits are in the file."""
+    """The IFs and WHILEs that are replaced by their bodies after all other edits."""
     renews: bool = False
     """Whether an edit wrote a node whose operands are all constants; a new view then computes the node's results."""
     fixed: dict[Value, None] = field(default_factory=dict)
-    """What nodes read with an operand that was stretched to stored sizes: it follows no other ones."""
+    """The operands of nodes that have an operand stretched to fixed sizes: callers can't resize them any more."""
     constants_by_graph: dict[Graph, HeldConstants] = field(default_factory=dict)
-    """The constants of each graph by what they hold: looked through once anything is asked for."""
+    """For each graph, the index of its constants by bytes, created when it is first needed."""
     quantizes: bool = True
-    """Whether an operand may be quantized, or held as no other is: the looks of a node do not say it."""
+    """Whether operands may be quantized or stored differently in nodes that otherwise look alike.
+
+    If true, each node is checked separately.
+    """
 
     def held_constants(self, subgraph: SubgraphView) -> HeldConstants:
-        """Return the constants of a subgraph by what they hold."""
+        """Return the index of a subgraph's constants by their bytes; it is created once."""
         if subgraph.graph not in self.constants_by_graph:
             self.constants_by_graph[subgraph.graph] = HeldConstants(subgraph, self.container.data)
         return self.constants_by_graph[subgraph.graph]
 
     def put(self, node: Node, index: int, value: Value) -> Node:
-        """Let the node read `value` as operand `index`."""
+        """Make the node read `value` as operand `index`, in the file and in the view; return the node as it is now."""
         node = node.graph.at(node.index)
         old = node.operands[index]
         if old is value:
@@ -106,14 +112,17 @@ class State:
         return node
 
     def carry(self, node: Node) -> None:
-        """TFLite quantizes by tensors: no operator carries the shape of what another one is bypassed for."""
+        """Do nothing, because in TFLite no operator repeats the shape of a bypassed value.
+
+        Quantization is stored in the tensors.
+        """
 
     def is_gone(self, node: Node) -> bool:
-        """Whether a node was removed."""
+        """Return whether a node was removed."""
         return node.index in self.builders[node.graph].order.gone
 
     def remove(self, node: Node) -> None:
-        """Remove a node whose results nobody reads any more."""
+        """Remove a node whose results are not read any more."""
         node = node.graph.at(node.index)
         self.dead.update(dict.fromkeys(value for value in node.operands if value is not None))
         set_node(node.reading(()))
@@ -122,16 +131,22 @@ class State:
         builder.subgraph.record.changed = True
 
     def is_known(self, node: Node) -> bool:
-        """Whether all results of the node follow from constants and sizes: it has no side effect."""
+        """Return whether all results of the node follow from constants and numeric sizes.
+
+        If true, the node also has no side effect.
+
+        Only nodes of the main subgraph are known.
+        """
         subgraph = self.builders[node.graph].subgraph
         return subgraph.index == 0 and all(
             self.evaluator.knows(subgraph.tensors[it]) for it in node.results if it is not None
         )
 
     def fixed_inputs(self, main: Graph) -> list[str]:
-        """A line for each input of the main subgraph that can't be resized any more.
+        """Return a line for each input of the main subgraph that callers can't resize any more.
 
-        Its sizes reach a node with an operand that was stretched to stored sizes: that one follows no others.
+        Its sizes reach a node with an operand that was stretched to stored sizes, and this operand does not follow
+        other sizes.
         """
         pending = [value for value in self.fixed if value.graph is main]
         seen: set[Value] = set()

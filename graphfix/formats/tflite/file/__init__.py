@@ -1,1 +1,1 @@
-"""TFLite files as bytes: what is read, what is copied, and how it is written."""
+"""Read TFLite files as bytes, copy their unchanged parts, and write changed files."""

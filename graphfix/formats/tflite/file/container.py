@@ -33,65 +33,77 @@ if TYPE_CHECKING:
     import numpy as np
 
 BIG: Final = 1 << 20
-"""Bytes of a file from which on the block in front of it is a multiple of a page."""
+"""If a file has more bytes than this, the length of the block in front of it is a multiple of a memory page."""
 DEPENDENCIES: Final = "model_control_dependencies"
-"""The metadata entry that names operators by their index (LiteRT's control edges)."""
+"""The metadata entry that contains operators' indices (LiteRT's control edges)."""
 NOTES: Final = "; "
-"""What stands between the notes of one metadata entry."""
+"""The separator between the notes of one metadata entry."""
 
 
 @dataclass(slots=True, eq=False)
 class Container:
-    """A model as it was read: records of its parts, to be edited, and the file that the rest is taken from."""
+    """A model that was read: records of its parts, and the file.
+
+    Edits change the records. Everything else is copied from the file when the model is saved.
+    """
 
     path: Path | None
-    """Where it was read from; None for bytes."""
+    """The path that the model was read from; None if it was read from bytes."""
     source: Source
     parts: Parts
     flat: FlatBuffer
     blocker: str | None
-    """Why no operator of the file can be edited: completes "left alone because"."""
+    """The reason why no operator of the file can be edited; completes "left alone because".
+
+    None if operators can be edited.
+    """
     given: dict[int, np.ndarray[Any, Any]] = field(default_factory=dict)
-    """Inputs of the main subgraph that are constants: what LiteRT, which reads the file as it is stored, runs it on."""
+    """Constants that replaced inputs of the main subgraph.
+
+    LiteRT reads the stored file, and so receives them as inputs.
+    """
 
     @property
     def codes(self) -> list[Code]:
-        """The operator codes, by index."""
+        """Return the operator codes, by index."""
         return self.parts.codes
 
     @property
     def subgraphs(self) -> list[Subgraph]:
-        """The subgraphs, by index; the first one is the model's."""
+        """Return the subgraphs, by index; the first one is the main subgraph."""
         return self.parts.subgraphs
 
     @property
     def buffers(self) -> list[Buffer]:
-        """The buffers, by index; the first one is that of tensors without a payload."""
+        """Return the buffers, by index; tensors without a payload use the first one."""
         return self.parts.buffers
 
     @property
     def signatures(self) -> list[Signature]:
-        """The signatures by which callers run subgraphs."""
+        """Return the signatures (SignatureDefs) by which callers run subgraphs."""
         return self.parts.signatures
 
     @property
     def metadata(self) -> list[tuple[str, int]]:
-        """The metadata entries: (name, buffer)."""
+        """Return the metadata entries, each as (name, index of its buffer)."""
         return self.parts.metadata
 
     # --- what the file holds ------------------------------------------------------------------------------------------
 
     def holds(self, buffer: int) -> bool:
-        """Whether a tensor with this buffer is a constant."""
+        """Return whether a buffer has bytes, so that a tensor with this buffer is a constant."""
         found = self.buffers[buffer]
         return found.present or found.data is not None
 
     def has_elements(self, tensor: Tensor) -> bool:
-        """Whether a tensor that no operator computes is a constant: its elements are in the file, or it has none."""
+        """Return whether a tensor that no operator computes is a constant.
+
+        Its elements are in the file or in another file, or it has no elements. A variable is not a constant.
+        """
         return not tensor.variable and (self.holds(tensor.buffer) or bool(tensor.external) or 0 in tensor.shape)
 
     def size(self, buffer: int) -> int:
-        """Bytes of the payload."""
+        """Return the number of bytes of a buffer's payload."""
         found = self.buffers[buffer]
         if found.place == NEW:
             return len(found.data or b"")
@@ -99,7 +111,10 @@ class Container:
         return stop - start
 
     def data(self, buffer: int) -> bytes:
-        """Read the payload; b"" for none. Raises GraphfixError where the file can't be read any more."""
+        """Read the payload of a buffer; return b"" if it has no payload.
+
+        Raises GraphfixError if the file can't be read any more.
+        """
         found = self.buffers[buffer]
         if found.place == NEW:
             return found.data or b""
@@ -109,10 +124,10 @@ class Container:
             raise GraphfixError(f"{self.source.name}: {reason(error)}; read it again") from error
 
     def options(self, operator: Operator) -> Mapping[str, object]:
-        """Return the builtin options of an operator by the schema's names, defaults filled in.
+        """Return the builtin options of an operator by the schema's names; missing options have their defaults.
 
-        {} for operators whose options are not read here, and for those that have none. A copy has those of the
-        original. Raises GraphfixError where they lie outside of the file.
+        Return {} for an operator without options, and for one whose options graphfix does not read. A copy of an
+        operator has the options of the original. Raises GraphfixError if the options lie outside of the file.
         """
         if operator.options is not None:
             return values_of(operator.options)
@@ -123,23 +138,24 @@ class Container:
             raise GraphfixError(f"{self.source.name}: {what}; get the file again") from error
 
     def subgraph_blocker(self, index: int) -> str | None:
-        """Return why no operator of the subgraph can be edited, None where they can."""
+        """Return why no operator of the subgraph can be edited, or None if its operators can be edited."""
         return self._blocker(self.subgraphs[index].place, SUBGRAPH)
 
     def operator_blocker(self, operator: Operator) -> str | None:
-        """Return why the operator can't be edited, None where it can."""
+        """Return why the operator can't be edited, or None if it can."""
         return self._blocker(operator.place, OPERATOR)
 
     def tensor_blocker(self, tensor: Tensor) -> str | None:
-        """Return why the tensor can't be changed, None where it can."""
+        """Return why the tensor can't be changed, or None if it can."""
         return self._blocker(tensor.place, TENSOR)
 
     def _blocker(self, place: int, layout: Layout) -> str | None:
+        """Return why the table at `place` can't be rewritten, or None if it can. A new table (NEW) can be written."""
         return None if place == NEW else _unknown(self.flat, place, layout)
 
     @property
     def insertion_blocker(self) -> str | None:
-        """Why no operator may be inserted or removed."""
+        """Return why no operator may be inserted or removed, or None if it may."""
         if any(name == DEPENDENCIES for name, _ in self.metadata):
             return f"the metadata {DEPENDENCIES!r} names operators by their index, which would change"
         return None
@@ -147,7 +163,7 @@ class Container:
     # --- what is added ------------------------------------------------------------------------------------------------
 
     def code(self, builtin: int, version: int) -> int:
-        """Return the index of a builtin operator's code at this version, added where it is missing."""
+        """Return the index of the code of a builtin operator at this version; add the code if it is missing."""
         for index, code in enumerate(self.codes):
             if builtin != CUSTOM and (code.builtin, code.version) == (builtin, version):
                 return index
@@ -155,16 +171,16 @@ class Container:
         return len(self.codes) - 1
 
     def add_buffer(self, data: bytes) -> int:
-        """Add a payload; return its index."""
+        """Add a buffer with these bytes; return its index."""
         if not self.buffers:
-            self.buffers.append(Buffer())  # tensors without a payload have the first one
+            self.buffers.append(Buffer())  # Tensors without a payload use buffer 0.
         self.buffers.append(Buffer(present=True, data=data))
         return len(self.buffers) - 1
 
     def note(self, key: str, text: str) -> None:
-        """Add a text to the metadata entry `key`, behind those that it has; never twice.
+        """Append a text to the metadata entry `key`, which is created if needed; a text is never added twice.
 
-        Raises GraphfixError where the entry of the file has fields that can't be kept.
+        Raises GraphfixError if the file's entry has fields that would be lost.
         """
         for index, (name, buffer) in enumerate(self.metadata):
             if name == key:
@@ -177,6 +193,7 @@ class Container:
         self.metadata.append((key, self.add_buffer(text.encode())))
 
     def _refuse_unknown_metadata(self, index: int, key: str) -> None:
+        """Raise GraphfixError if the file's metadata entry at `index` has fields that graphfix does not know."""
         places = self.parts.metadata_places
         why = self._blocker(places[index] if index < len(places) else NEW, METADATA)
         if why is not None:
@@ -185,7 +202,7 @@ class Container:
     # --- the file that is written -------------------------------------------------------------------------------------
 
     def refuse_output(self, out: Path) -> None:
-        """Raise GraphfixError where writing to `out` would replace a file that holds buffers of the model."""
+        """Raise GraphfixError if writing to `out` would replace a file that contains buffers of the model."""
         if self.path is None or not self.parts.external:
             return
         for name in self.parts.external:
@@ -193,20 +210,27 @@ class Container:
                 raise GraphfixError(f"{out}: this file holds buffers of {self.source.name}; choose another name")
 
     def tobytes(self, *, changed: bool = True) -> bytes:
-        """Return the file as bytes. Raises GraphfixError as `save` does."""
+        """Return the file as bytes; with `changed=False` the bytes as they were read.
+
+        Raises GraphfixError as `save` does.
+        """
         self.source.check()
         data = self.source.data
         pieces = self._pieces() if changed else [(0, len(data))]
         return b"".join(data[slice(*piece)] if isinstance(piece, tuple) else piece for piece in pieces)
 
     def save(self, out: Path, *, changed: bool = True) -> Sequence[Path]:
-        """Write the file, with `changed=False` a verbatim copy of what was read; no other file is made.
+        """Write the model to `out`; with `changed=False` write a verbatim copy of the file that was read.
 
-        A file at `out`, be it the model's own, is replaced when all is written; on any failure nothing is left.
+        No other file is written, so the returned sequence is empty. A file at `out`, which may be the model's own file,
+        is replaced when everything is written. If writing fails, no new file remains.
 
-        Raises GraphfixError where the system refuses (no room, no permission), the source was changed since
-        it was read, the result would pass the format's 2 GiB of tables, or it has buffers in other files and
-        `out` is in another folder or one of them.
+        Raises GraphfixError in these cases:
+
+        - the system refuses (no room, no permission)
+        - the source was changed since it was read
+        - the tables of the result would be longer than the 2 GiB that the format allows
+        - the model has buffers in other files, and `out` is in another folder or is one of these files
         """
         self.source.check()
         self.refuse_output(out)
@@ -217,11 +241,13 @@ class Container:
         return staging.placed_files
 
     def _refuse_folder(self, out: Path) -> None:
+        """Raise GraphfixError if the model has buffers in files of its folder and `out` is in another folder."""
         if self.parts.external and self.path is not None and not self.path.parent.samefile(out.parent):
             names = ", ".join(map(repr, self.parts.external))
             raise GraphfixError(f"{out}: the model has buffers in files of its folder ({names}); write it there")
 
     def _pieces(self) -> Sequence[Piece]:
+        """Return the changed file as pieces: the block of new tables, then the old file with patched ZIP offsets."""
         if self.blocker is not None:
             raise GraphfixError(f"{self.source.name}: can't be changed: {self.blocker}; convert the model again")
         size = len(self.source.data)
@@ -234,14 +260,17 @@ class Container:
         return [block, *_patched(size, zip_archive.moved(self.source, len(block)))]
 
     def _reach(self) -> int:
-        """Where the tables end at the latest: payloads that lie outside of them stand behind."""
+        """Return a position in the old file behind which there are no tables.
+
+        This is the begin of the first payload or option that is stored outside of the tables, or the file's end.
+        """
         outside = [self.parts.payloads[index][0] for index in self.parts.outside]
         starts = [start for start, _ in self.parts.custom_spans]
         return min([len(self.source.data), *outside, *starts])
 
 
 def _patched(size: int, patches: Sequence[zip_archive.Patch]) -> Iterator[Piece]:
-    """The old file in pieces, with the bytes of the patches at their positions."""
+    """Yield the old file in pieces, with the bytes of the patches at their positions."""
     start = 0
     for position, data in patches:
         yield (start, position)
@@ -251,13 +280,17 @@ def _patched(size: int, patches: Sequence[zip_archive.Patch]) -> Iterator[Piece]
 
 
 def _unknown(flat: FlatBuffer, place: int, layout: Layout) -> str | None:
+    """Return why the table at `place` can't be rewritten: it has fields beyond `layout`. Return None if it can."""
     if flat.has_unknown(place, layout):
         return f"its {layout.table} table has fields beyond the known ones"
     return None
 
 
 def _file_blocker(flat: FlatBuffer, parts: Parts) -> str | None:
-    """Whether a table that must be rebuilt with every change has unknown fields."""
+    """Return why the file can't be edited: a table that every change rewrites has unknown fields.
+
+    Return None if it can.
+    """
     why = _unknown(flat, parts.model, MODEL)
     for index in parts.outside:
         why = why or _unknown(flat, parts.buffers[index].place, BUFFER)
@@ -271,11 +304,11 @@ def _file_blocker(flat: FlatBuffer, parts: Parts) -> str | None:
 def read(source: Path | bytes) -> Container:
     """Read a TFLite model without its weights.
 
-    What counts as a model: the identifier TFL3, tables and vectors that lie inside of the file, and parts
-    that name one another as `validate` requires.
+    A model must have the identifier TFL3. Its tables and vectors must lie inside of the file, and its parts must refer
+    to one another as `validate` requires.
 
-    Raises GraphfixError, one line with the source's name, where the source is missing, empty, unreadable or
-    no such model.
+    Raises GraphfixError, one line with the source's name, if the source is missing, empty or unreadable, or if it is
+    not such a model.
     """
     opened = open_source(source)
     if bytes(opened.data[IDENTIFIER_AT]) != IDENTIFIER:

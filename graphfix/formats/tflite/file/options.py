@@ -1,4 +1,4 @@
-"""The builtin options that are read: which table of the options union has which fields."""
+"""The builtin options that graphfix reads: the fields of each member of the options unions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _FIRST: Final[Mapping[int, str]] = {
     103: "init_subgraph_index:i",  # CALL_ONCE
     116: "approximate:?",  # GELU
 }
-"""Member of the union BuiltinOptions -> its fields by slot; `i*` and `q*` are vectors, `-` is a field of the past."""
+"""For each member of the union BuiltinOptions, its fields by slot; `i*` and `q*` are vectors, `-` is not read."""
 
 _SECOND: Final[Mapping[int, str]] = {
     2: "broadcast_dimensions:q*",  # STABLEHLO_BROADCAST_IN_DIM
@@ -61,7 +61,7 @@ _SECOND: Final[Mapping[int, str]] = {
     21: "-:o decomposition_subgraph_index:i",  # STABLEHLO_COMPOSITE
     23: "branch_subgraph_indices:i*",  # STABLEHLO_CASE
 }
-"""The same of BuiltinOptions2."""
+"""For each member of the union BuiltinOptions2, its fields by slot; `i*` and `q*` are vectors, `-` is not read."""
 
 LAYOUTS: Final[Mapping[tuple[str, int], Layout]] = {
     (union, kind): layout("options", fields)
@@ -69,14 +69,14 @@ LAYOUTS: Final[Mapping[tuple[str, int], Layout]] = {
     for kind, fields in kinds.items()
 }
 BODIES: Final = frozenset(name for form in LAYOUTS.values() for name in form.names if "subgraph" in name)
-"""The options that name the subgraphs an operator runs."""
+"""The names of the options that contain indices of subgraphs, which the operator runs."""
 
 
 def read_options(flat: FlatBuffer, place: int) -> Mapping[str, object]:
     """Read the builtin options of the Operator table at `place`, by the schema's names.
 
-    A field that is not there has the schema's default, a vector (); {} where the operator has no options or
-    has some that are not read here. Raises MalformedError.
+    A missing field has the schema's default; a missing vector is (). Return {} if the operator has no options, or
+    options that graphfix does not read. Raises MalformedError if a table or vector is broken.
     """
     found = flat.fields(place, OPERATOR)
     for union in ("builtin_options", "builtin_options_2"):
@@ -87,6 +87,7 @@ def read_options(flat: FlatBuffer, place: int) -> Mapping[str, object]:
 
 
 def _values(flat: FlatBuffer, place: int, form: Layout) -> dict[str, object]:
+    """Read the fields of an options table by name, without those named `-`."""
     read = {"i*": flat.integers, "q*": flat.long_integers}
     return {
         name: read[kind](value) if kind in read else value
@@ -96,14 +97,17 @@ def _values(flat: FlatBuffer, place: int, form: Layout) -> dict[str, object]:
 
 
 def options_of(kind: int, values: Mapping[str, object]) -> Options:
-    """Return new builtin options: a member of the union BuiltinOptions, and those of the values that it has."""
+    """Return new builtin options with these values; `kind` is the number of the member of BuiltinOptions.
+
+    Values that are no fields of this member are dropped.
+    """
     form = LAYOUTS.get(("builtin_options", kind))
     slots = () if form is None else enumerate(zip(form.names, form.formats, strict=True))
     return Options(kind, tuple((slot, format_, values[name]) for slot, (name, format_) in slots if name in values))
 
 
 def values_of(options: Options) -> Mapping[str, object]:
-    """Return the values of new builtin options, as `read_options` will read them in the file."""
+    """Return the values of new builtin options by name, as `read_options` will read them from the written file."""
     form = LAYOUTS.get(("builtin_options", options.kind))
     if form is None:
         return {}
@@ -117,7 +121,7 @@ def values_of(options: Options) -> Mapping[str, object]:
 
 
 def bodies(options: Mapping[str, object]) -> list[int]:
-    """The subgraphs that an operator with these options runs, by index."""
+    """Return the indices of the subgraphs that an operator with these options runs."""
     found: list[int] = []
     for name in BODIES.intersection(options):
         value = options[name]

@@ -1,4 +1,4 @@
-"""The tables of a changed model that take the place of those in the file: everything else is referred to."""
+"""Rebuild the tables of a changed model; all other tables stay in the old file and are referred to."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _VECTOR: Final = "*"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rebuilder:
-    """What is written anew, of one model."""
+    """Builds new tables for the changed parts of one model."""
 
     flat: FlatBuffer
     parts: Parts
 
     def model(self) -> Table:
-        """The root: its fields as they are, but for what changed."""
+        """Return the new Model table: its fields as in the file, with new tables for the parts that changed."""
         parts = self.parts
         fields: dict[str, Field] = self.flat.fields(parts.model, MODEL)
         changed = [graph.place if self._kept(graph) else self._subgraph(graph) for graph in parts.subgraphs]
@@ -55,6 +55,7 @@ class Rebuilder:
         return Table(MODEL, fields)
 
     def _called(self, place: int, subgraph: int, dropped: frozenset[int]) -> Table:
+        """Return a new table for a kept signature, with the subgraph's new index and without the dropped inputs."""
         stored = self.flat.fields(place, SIGNATURE)
         fields: dict[str, Field] = {**stored, "subgraph_index": subgraph}
         if dropped:
@@ -64,10 +65,19 @@ class Rebuilder:
         return Table(SIGNATURE, fields)
 
     def _kept(self, graph: Subgraph) -> bool:
+        """Return whether the subgraph's table in the file can be kept.
+
+        It is rebuilt if the subgraph changed, or if an operator's options lie outside of the tables, so that their
+        position changes.
+        """
         outside = self.parts.custom_outside
         return not graph.changed and not (outside and any(found.place in outside for found in graph.operators))
 
     def _buffer(self, buffer: Buffer, outside: bool) -> Table | int:
+        """Return a new table for a buffer, or the position of its table in the file if nothing changes.
+
+        If `outside`, the bytes lie behind the tables, so their position changes.
+        """
         if buffer.place == NEW:
             return Table(BUFFER, {"data": Bytes(buffer.data)} if buffer.data is not None else {})
         if not outside:
@@ -77,6 +87,7 @@ class Rebuilder:
         return Table(BUFFER, fields)
 
     def _metadata(self) -> Tables:
+        """Return the metadata entries: those of the file that did not change by position, all others as new tables."""
         items: list[Table | int] = []
         for at, (name, buffer) in enumerate(self.parts.metadata):
             if at >= len(self.parts.metadata_read):
@@ -89,6 +100,7 @@ class Rebuilder:
         return Tables(items)
 
     def _subgraph(self, graph: Subgraph) -> Table:
+        """Return a new table for a changed subgraph."""
         fields = self._fields(graph.place, SUBGRAPH)
         fields["tensors"] = Tables([self._tensor(tensor) for tensor in graph.tensors])
         fields["operators"] = Tables([self._operator(operator) for operator in graph.operators])
@@ -99,10 +111,11 @@ class Rebuilder:
         return Table(SUBGRAPH, fields)
 
     def _fields(self, place: int, layout: Layout) -> dict[str, Field]:
-        """The fields of a table as they are; none of a new one."""
+        """Return the fields of a table as they are in the file; no fields for a new table."""
         return {} if place == NEW else self.flat.fields(place, layout)
 
     def _tensor(self, tensor: Tensor) -> Table | int:
+        """Return a new table for a new or changed tensor, or the position of its table in the file."""
         if tensor.place != NEW and not tensor.changed:
             return tensor.place
         fields = self._fields(tensor.place, TENSOR)
@@ -122,12 +135,14 @@ class Rebuilder:
         return Table(TENSOR, _without_defaults(TENSOR, fields))
 
     def _signature(self, tensor: Tensor, stored: Tensor | None, fields: dict[str, Field]) -> None:
+        """Set or remove the field `shape_signature` of a tensor; `stored` is the tensor as the file has it."""
         if tensor.signature is None:
             fields.pop("shape_signature", None)
         elif stored is None or stored.signature != tensor.signature:
             fields["shape_signature"] = Integers("i", tensor.signature)
 
     def _quantization(self, quantization: Quantization | None, fields: dict[str, Field]) -> None:
+        """Set the quantization of a tensor; a new table is needed only if the axis of the scales changed."""
         if quantization is None:
             return
         stored: dict[str, Field] = self.flat.fields(quantization.place, QUANTIZATION)
@@ -137,6 +152,7 @@ class Rebuilder:
         fields["quantization"] = Table(QUANTIZATION, {**stored, "quantized_dimension": quantization.dimension})
 
     def _operator(self, operator: Operator) -> Table | int:
+        """Return a new table for a new or changed operator, or the position of its table in the file."""
         outside = operator.place in self.parts.custom_outside
         if operator.place != NEW and not operator.changed and not outside:
             return operator.place
@@ -157,12 +173,13 @@ class Rebuilder:
 
 
 def _without_defaults(layout: Layout, fields: dict[str, Field]) -> dict[str, Field]:
-    """Drop the numbers that are the defaults: readers take those for what is left out."""
+    """Drop the numbers that are the schema's defaults, because readers use the default for a missing field."""
     defaults = dict(zip(layout.names, layout.defaults, strict=True))
     return {name: value for name, value in fields.items() if not isinstance(value, int) or value != defaults[name]}
 
 
 def _code(code: Code) -> Table | int:
+    """Return a new table for a new operator code, or the position of its table in the file."""
     if code.place != NEW:
         return code.place
     return Table(
@@ -176,6 +193,7 @@ def _code(code: Code) -> Table | int:
 
 
 def _replace_options(options: Options, fields: dict[str, Field]) -> None:
+    """Replace all options in the fields of an operator by new builtin options."""
     for name in _UNIONS:
         fields.pop(name, None)
     if options.kind:
@@ -184,7 +202,7 @@ def _replace_options(options: Options, fields: dict[str, Field]) -> None:
 
 
 def _options(options: Options) -> Table:
-    """A table with the layout of the record's fields."""
+    """Return the table of new options, with a layout that is made from the options' own slots and formats."""
     forms = {slot: form for slot, form, _ in options.fields}
     slots = range(1 + max(forms, default=-1))
     names = tuple(str(slot) for slot in slots)
@@ -193,10 +211,12 @@ def _options(options: Options) -> Table:
 
 
 def _slot_form(form: str) -> str:
+    """Return the format of an option's slot: "o" (a reference) for a vector."""
     return "o" if form.endswith(_VECTOR) else form
 
 
 def _option(form: str, value: object) -> Field:
+    """Return an option's value as a field. Raises TypeError if the value does not fit the format."""
     if form.endswith(_VECTOR):
         if not isinstance(value, tuple | list):
             raise TypeError(f"an option of format {form} is {value!r}, no sequence")

@@ -1,4 +1,4 @@
-"""The parts of a TFLite file that edits may name: what was read of each, and where its table stands in the file."""
+"""Records of the parts of a TFLite file that edits may change, each with the position of its table in the file."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from graphfix.results.records import dataclass, field
 
 NEW = -1
-"""The place of a part that the file does not have."""
+"""The `place` of a part that the file does not have."""
 ABSENT = -1
 """The index of an optional operand that is absent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantization:
-    """Of a tensor: where the table stands, and which axis of the tensor its scales follow."""
+    """How a tensor is quantized: the position of the table, the count of scales, and the axis of the scales."""
 
     place: int
     scales: int
-    """How many there are; more than one is one for each index of the axis `dimension`."""
+    """The count of scales. If there are several, there is one for each index of the axis `dimension`."""
     dimension: int
-    """Of the tensor that has it: a lift moves it, and the table is then written anew with this number."""
+    """An axis of the tensor. A lift may move this axis; the table is then written again with the new number."""
 
 
 @dataclass(slots=True, eq=False)
@@ -29,21 +29,21 @@ class Tensor:
 
     name: str
     shape: tuple[int, ...]
-    """The stored dims; () where there are none."""
+    """The stored dims; () if the file stores none."""
     signature: tuple[int, ...] | None
-    """`shape_signature`: -1 is a size that is free; None where the file has none."""
+    """The field `shape_signature`, where -1 is a free size; None if the file has none."""
     has_rank: bool
-    """Tells a scalar from a tensor of unknown rank, where there are no stored dims."""
+    """Distinguishes a scalar (True) from a tensor of unknown rank (False), if no dims are stored."""
     type: int
     buffer: int
     variable: bool = False
     sparse: bool = False
     external: int = 0
-    """`external_buffer`: the payload is in another file; 0 for none."""
+    """The field `external_buffer`, for a payload in another file; 0 if there is none."""
     quantization: Quantization | None = None
     place: int = NEW
     changed: bool = False
-    """Whether its table must be written anew (always, for a new one)."""
+    """Whether the tensor's table must be written again; always true for a new tensor."""
 
     @property
     def states_rank(self) -> bool:
@@ -51,7 +51,10 @@ class Tensor:
         return bool(self.shape) or self.has_rank
 
     def state(self, sizes: Sequence[int] | None) -> None:
-        """Replace the stored shape: a free size is -1, for which `shape` has 1; None stores no shape."""
+        """Replace the stored shape by `sizes`; None stores no shape.
+
+        A free size is -1: it is stored as 1 in `shape` and as -1 in `signature`.
+        """
         given = sizes or ()
         self.shape = tuple([1 if size < 0 else size for size in given])
         self.signature = tuple(given) if min(given, default=0) < 0 else None
@@ -61,9 +64,9 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The builtin options of a new operator: the union's member, and (slot, format, value) of each field.
+    """The builtin options of a new operator: the member of the union, and (slot, format, value) of each field.
 
-    The formats are struct's (`b`, `i` ...), and `I*` or `i*` for a vector of numbers.
+    The formats are those of struct (`b`, `i` ...), and `I*` or `i*` for a vector of numbers.
     """
 
     kind: int
@@ -72,22 +75,25 @@ class Options:
 
 @dataclass(slots=True, eq=False)
 class Operator:
-    """One operator of a subgraph; tensors are named by index, -1 is an operand that is absent."""
+    """One operator of a subgraph; operands and results are indices of tensors, and -1 is an absent operand."""
 
     code: int
-    """Index of its operator code."""
+    """The index of the operator code."""
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     place: int = NEW
-    """The table that everything else comes from: a copy of an operator has the place of the original."""
+    """The position of the operator's table in the file, from which all other fields are copied.
+
+    A copy of an operator has the position of the original.
+    """
     options: Options | None = None
-    """What takes the place of the builtin options that the table at `place` has; None keeps them."""
+    """New builtin options, which replace the options of the table at `place`; None keeps the old options."""
     changed: bool = False
 
 
 @dataclass(slots=True, eq=False)
 class Subgraph:
-    """One subgraph: its tensors by index, its operators in the order of execution."""
+    """One subgraph: its tensors by index, and its operators in the order of execution."""
 
     name: str
     tensors: list[Tensor]
@@ -96,12 +102,15 @@ class Subgraph:
     outputs: tuple[int, ...]
     place: int = NEW
     changed: bool = False
-    """Whether its operators or tensors are others than those of the file, or one of them is changed."""
+    """Whether an operator or tensor was added, removed or changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """An operator code: the builtin operator's number (32 is a custom one, which has a name), and its version."""
+    """An operator code: the number of the builtin operator, and its version.
+
+    Number 32 is a custom operator, whose name is in `custom`.
+    """
 
     builtin: int
     version: int
@@ -111,21 +120,21 @@ class Code:
 
 @dataclass(slots=True, eq=False)
 class Buffer:
-    """A payload: in the file's own range, or new bytes."""
+    """A payload: bytes in the file, or new bytes."""
 
     place: int = NEW
     present: bool = False
-    """Whether the file holds bytes for it."""
+    """Whether the buffer has bytes; false for the file's buffer 0, which tensors without a payload use."""
     data: bytes | None = field(default=None, repr=False)
     """The bytes of a new buffer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A SignatureDef: what callers call the inputs and outputs of a subgraph."""
+    """A SignatureDef: the names by which callers refer to the inputs and outputs of a subgraph."""
 
     key: str
     subgraph: int
     inputs: tuple[tuple[str, int], ...]
-    """(name, tensor)."""
+    """(name, index of the tensor) of each input."""
     outputs: tuple[tuple[str, int], ...]

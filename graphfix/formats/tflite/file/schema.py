@@ -1,6 +1,6 @@
-"""The TFLite schema as far as it is needed here: operators, element types, and the fields of each table.
+"""The parts of the TFLite schema that graphfix uses: operators, element types, and the fields of each table.
 
-Field numbers, types and defaults are those of the schema that LiteRT 2.3 ships; a test compares them.
+Field numbers, types and defaults are those of the schema that LiteRT 2.3 contains; a test compares them.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from graphfix.results.records import dataclass
 VERSION: Final = 3
 """The only schema version that has the identifier TFL3."""
 CUSTOM: Final = 32
-"""The builtin code of an operator that has a name instead."""
+"""The builtin code of a custom operator, which has a name."""
 LARGEST_DEPRECATED: Final = 127
-"""What `deprecated_builtin_code`, a signed byte, says of every operator from 127 on."""
+"""The value of `deprecated_builtin_code`, a signed byte, for every operator whose code is 127 or greater."""
 
 _NAMES: Final = """
 ADD AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D DEPTH_TO_SPACE DEQUANTIZE EMBEDDING_LOOKUP FLOOR
@@ -46,9 +46,9 @@ STABLEHLO_CASE
 """
 
 OPERATORS: Final[Mapping[int, str]] = dict(enumerate(_NAMES.split()))
-"""Builtin code -> name: the codes have no gap."""
+"""The name of each builtin code; the codes have no gap."""
 CODES: Final[Mapping[str, int]] = {name: code for code, name in OPERATORS.items()}
-"""Name -> builtin code."""
+"""The builtin code of each operator name."""
 
 TENSOR_TYPES: Final[Mapping[int, tuple[str, int | None]]] = {
     0: ("float32", 32),
@@ -75,15 +75,18 @@ TENSOR_TYPES: Final[Mapping[int, tuple[str, int | None]]] = {
     21: ("float8_e4m3fn", 8),
     22: ("float8_e5m2", 8),
 }
-"""The number of an element type -> numpy's name or the format's own, and bits an element; None where sizes vary."""
+"""For each number of an element type: its name, and the bits of one element.
+
+The name is numpy's, or the schema's if numpy has none. The bits are None if elements have no fixed size.
+"""
 FLOAT32, INT32, INT64, STRING, BOOL = 0, 2, 4, 5, 6
 UNSHAPED: Final = frozenset({"resource", "variant"})
-"""Element types whose shapes are not those of what they hold."""
+"""Element types of tensors that contain other objects; the tensor's shape is not the shape of their contents."""
 BYTE: Final = 8
 
 
 def item_bytes(element: int) -> int:
-    """Bytes of one element; 0 for types of less than a byte, and for those without a size."""
+    """Return the bytes of one element; 0 for types of less than a byte, and for types without a fixed size."""
     return (TENSOR_TYPES[element][1] or 0) // BYTE
 
 
@@ -93,17 +96,17 @@ REFERENCES: Final = frozenset({"o", "i*", "q*"})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """The fields of a table, by slot."""
+    """The fields of a table, by slot: names, formats and defaults."""
 
     table: str
     names: tuple[str, ...]
     formats: tuple[str, ...]
-    """Struct's, or a reference: `i*`, `q*` to a vector of numbers, `o` to anything."""
+    """Formats of struct, or references: `i*` and `q*` to a vector of numbers, `o` to anything else."""
     defaults: tuple[int, ...]
 
 
 def layout(table: str, fields: str) -> Layout:
-    """Make a layout of `name:format` or `name:format=default` for each slot."""
+    """Return the layout that a text describes, which has `name:format` or `name:format=default` for each slot."""
     names, formats, defaults = [], [], []
     for entry in fields.split():
         name, _, rest = entry.partition(":")

@@ -1,4 +1,4 @@
-"""The tables of a TFLite file as records: what each holds, and where it stands."""
+"""Read the tables of a TFLite file as records, each with its position in the file."""
 
 from __future__ import annotations
 
@@ -22,44 +22,44 @@ from graphfix.formats.tflite.file.schema import (
 from graphfix.results.records import dataclass, field
 
 FAULT = 1 << 21
-"""Bytes that the system maps at most where one is read: a huge page."""
+"""The most bytes that the system maps when one byte is read: a huge page."""
 HELD = 1 << 24
-"""Bytes of the map that may count as this process's memory before they are given back."""
+"""The most bytes of the memory map that may count as this process's memory before they are released."""
 
 
 @dataclass(slots=True, eq=False)
 class Parts:
-    """What a file holds, in its order."""
+    """The parts of a file, in the order of the file."""
 
     model: int
-    """Where the Model table stands."""
+    """The position of the Model table."""
     codes: list[Code] = field(default_factory=list)
     code_places: list[int] = field(default_factory=list)
-    """Where the file's codes stand, in its order."""
+    """The positions of the file's operator codes, in the order of the file."""
     unused_codes: frozenset[int] = frozenset()
-    """Codes that no operator of the file has: they stay as they are."""
+    """The operator codes that no operator of the file uses; they stay as they are."""
     subgraphs: list[Subgraph] = field(default_factory=list)
     buffers: list[Buffer] = field(default_factory=list)
     payloads: list[tuple[int, int]] = field(default_factory=list)
-    """For each buffer, where its bytes start and stop; (0, 0) for none."""
+    """For each buffer, where its bytes start and stop; (0, 0) for a buffer without bytes."""
     outside: list[int] = field(default_factory=list)
-    """Buffers whose bytes lie behind the tables, at a position in the file (`Buffer.offset`)."""
+    """The buffers whose bytes lie behind the tables, at a position in the file (`Buffer.offset`)."""
     custom_outside: set[int] = field(default_factory=set)
-    """Places of the Operator tables with options that lie so (`large_custom_options_offset`)."""
+    """Positions of the Operator tables whose options lie behind the tables (`large_custom_options_offset`)."""
     custom_spans: list[tuple[int, int]] = field(default_factory=list)
-    """Where those options start and stop."""
+    """(start, stop) in the file of each operator's options that lie behind the tables."""
     signatures: list[Signature] = field(default_factory=list)
     signature_places: list[int] = field(default_factory=list)
     kept_signatures: list[tuple[int, int, frozenset[int]]] | None = None
-    """Those that are written: place, subgraph, and the inputs that go; None where all are, as they are."""
+    """The signatures that are written: position, subgraph, and the inputs that are dropped; None if none changes."""
     metadata: list[tuple[str, int]] = field(default_factory=list)
     metadata_places: list[int] = field(default_factory=list)
     metadata_read: list[tuple[str, int]] = field(default_factory=list)
-    """The metadata entries that were read from the file, without those that were dropped since."""
+    """The metadata entries that were read from the file, without those that were dropped since then."""
     metadata_count: int = 0
     """The number of metadata entries that were read from the file."""
     external: list[str] = field(default_factory=list)
-    """Files beside the model that hold buffers of it."""
+    """The files beside the model that contain buffers of the model."""
 
     def drop_metadata(self, name: str) -> None:
         """Remove every metadata entry of this name; its buffer stays in the file."""
@@ -71,7 +71,7 @@ class Parts:
 
 
 def read_parts(flat: FlatBuffer, source: Source) -> Parts:
-    """Read every table but the ones that no edit names. Raises MalformedError."""
+    """Read every table that an edit may change. Raises MalformedError."""
     parts = Parts(flat.root())
     version, codes, subgraphs, _, buffers, _, metadata, signatures, groups, _ = flat.table(parts.model, MODEL)
     if version != VERSION:
@@ -81,7 +81,7 @@ def read_parts(flat: FlatBuffer, source: Source) -> Parts:
         parts.codes.append(_code(flat, place))
     payload_start, last = 0, 0
     for place in flat.references(buffers):
-        # Each stands beside its payload: on separate pages where that is long.
+        # Each table of a buffer lies beside its payload; if payloads are long, each table is on another page.
         payload_start, last = payload_start + min(abs(place - last), FAULT), place
         if payload_start > HELD:
             source.forget(len(source.data))
@@ -125,14 +125,16 @@ def read_tensor(flat: FlatBuffer, place: int) -> Tensor:
 
 
 def _quantization(flat: FlatBuffer, place: int) -> Quantization:
+    """Read the QuantizationParameters table at `place`."""
     _, _, scale, _, _, _, dimension = flat.table(place, QUANTIZATION)
     return Quantization(place, flat.vector(scale, 4)[1] if scale else 0, dimension)
 
 
 def read_scales(flat: FlatBuffer, quantization: Quantization | None) -> tuple[object, ...]:
-    """Read what the parameters say of elements: scales, zero points, custom ones, the axis of several; () for nothing.
+    """Read how elements are quantized: scales, zero points, custom details, and the axis of several scales.
 
-    Raises MalformedError.
+    The result is made to be compared. Return () if the tensor is not quantized. Scales are returned as the integers of
+    their bits. Raises MalformedError.
     """
     if quantization is None:
         return ()
@@ -144,9 +146,9 @@ def read_scales(flat: FlatBuffer, quantization: Quantization | None) -> tuple[ob
 
 
 def read_operator(flat: FlatBuffer, place: int) -> tuple[Operator, tuple[int, int]]:
-    """Read the Operator table at `place`, and where in the file its large options start and stop.
+    """Read the Operator table at `place`, and where in the file its large custom options start and stop.
 
-    (0, 0) where it has none. Raises MalformedError.
+    The second part is (0, 0) if there are no such options. Raises MalformedError.
     """
     values = flat.table(place, OPERATOR)
     offset, size = values[9], values[10]
@@ -155,25 +157,28 @@ def read_operator(flat: FlatBuffer, place: int) -> tuple[Operator, tuple[int, in
 
 
 def _code(flat: FlatBuffer, place: int) -> Code:
+    """Read the OperatorCode table at `place`."""
     deprecated, custom, version, builtin = flat.table(place, OPERATOR_CODE)
     return Code(max(deprecated, builtin), version, flat.text(custom), place)
 
 
 def _enter_buffer(flat: FlatBuffer, place: int, parts: Parts) -> None:
+    """Read the Buffer table at `place` into `parts`."""
     data, offset, size = flat.table(place, BUFFER)
     if data:
         start, count = flat.vector(data, 1)
         parts.payloads.append((start, start + count))
-    elif offset > 1:  # 0 and 1 are nothing, the schema says
+    elif offset > 1:  # By the schema, the offsets 0 and 1 mean that there is no payload.
         parts.outside.append(len(parts.buffers))
         parts.payloads.append((offset, offset + size))
     else:
         parts.payloads.append((0, 0))
-    # Buffer 0 is the one of tensors without a payload: LiteRT does not look into it.
+    # Tensors without a payload use buffer 0, so LiteRT never reads its bytes.
     parts.buffers.append(Buffer(place, bool(parts.buffers) and bool(data or offset > 1)))
 
 
 def _subgraph(flat: FlatBuffer, place: int, parts: Parts) -> Subgraph:
+    """Read the SubGraph table at `place`; options outside of the tables are added to `parts`."""
     tensors, inputs, outputs, operators, name, _ = flat.table(place, SUBGRAPH)
     graph = Subgraph(flat.text(name), [], [], flat.integers(inputs), flat.integers(outputs), place)
     graph.tensors.extend(read_tensor(flat, at) for at in flat.references(tensors))
@@ -187,10 +192,12 @@ def _subgraph(flat: FlatBuffer, place: int, parts: Parts) -> Subgraph:
 
 
 def _signature(flat: FlatBuffer, place: int) -> Signature:
+    """Read the SignatureDef table at `place`."""
     inputs, outputs, key, _, subgraph = flat.table(place, SIGNATURE)
     return Signature(flat.text(key), subgraph, _tensor_map(flat, inputs), _tensor_map(flat, outputs))
 
 
 def _tensor_map(flat: FlatBuffer, position: int) -> tuple[tuple[str, int], ...]:
+    """Read a vector of TensorMap tables: (name, index of the tensor) of each."""
     entries = (flat.table(place, TENSOR_MAP) for place in flat.references(position))
     return tuple((flat.text(name), tensor) for name, tensor in entries)

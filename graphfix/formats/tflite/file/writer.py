@@ -1,6 +1,6 @@
-"""A block of new FlatBuffer tables that stands in front of an old file and points into it.
+"""Write a block of new FlatBuffer tables that is placed in front of an old file and refers to positions in it.
 
-References point forward only: an object stands behind whatever refers to it, and the old file behind all.
+References point forward only: an object is behind all objects that refer to it, and the old file is behind the block.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from graphfix.formats.tflite.file.schema import REFERENCES, Layout
 from graphfix.results.records import dataclass
 
 ALIGNMENT: Final = 16
-"""Of a payload, and of the block's length: what is in the old file keeps its alignment."""
+"""Payloads have this alignment, and the block's length is a multiple of it, so the old file's contents stay aligned."""
 PAGE: Final = 4096
-"""Of the block's length before a big file, whose pages the kernel can then share."""
+"""The block's length is a multiple of this in front of a big file, so that the kernel can share the file's pages."""
 _WORD: Final = struct.Struct("<I")
 _LONG: Final = struct.Struct("<Q")
 
 
 class TooLongError(Exception):
-    """The block and the tables behind it would pass what a reference reaches."""
+    """The block and the tables behind it would be longer than a reference can reach."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A 64-bit position in the old file, to be written as one in the new file."""
+    """A 64-bit position in the old file, which is written as the same byte's position in the new file."""
 
     position: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Integers:
-    """A vector of numbers of one of struct's formats."""
+    """A vector of numbers; `form` is struct's format of one number."""
 
     form: str
     values: Sequence[int]
@@ -42,7 +42,7 @@ class Integers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bytes:
-    """A vector of bytes: a payload, which is aligned to 16, or a string, which ends with a NUL."""
+    """A vector of bytes: a payload, which is aligned to 16 bytes, or (if `text`) a string, which ends with a NUL."""
 
     data: bytes
     text: bool = False
@@ -50,7 +50,7 @@ class Bytes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """A table: the fields that are there, by the names of its layout."""
+    """A new table: the fields that are present, by the names of its layout."""
 
     layout: Layout
     fields: Mapping[str, Field]
@@ -64,27 +64,28 @@ class Tables:
 
 
 Part = Integers | Bytes | Table | Tables
-"""What a reference may point at; a position in the old file is an int."""
+"""An object that a reference may point at. A reference to a position in the old file is an int."""
 Field = Part | Moved | int | float | bool
 
 
 class Block:
-    """The bytes of the new tables; what depends on the block's length is entered at the end."""
+    """The bytes of the new tables; references that depend on the block's length are written at the end."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
         self._old: list[tuple[int, int]] = []
-        """(where the reference stands, the position in the old file)."""
+        """References into the old file: (position of the reference in the block, position in the old file)."""
         self._moved: list[tuple[int, int]] = []
         self._vtables: dict[bytes, int] = {}
         self._plans: dict[tuple[Layout | str, ...], _Plan] = {}
         self._waiting: deque[tuple[Part, int]] = deque()
-        """What is still to be written, and the reference to it."""
+        """Objects that are not yet written, each with the position of the reference to it."""
 
     def build(self, root: Table, identifier: bytes, padding: int, reach: int) -> memoryview:
-        """Write the header, the root and all that it refers to; `padding` divides the length.
+        """Return the block: the header, the root table, and all objects that it refers to.
 
-        Raises TooLongError where a reference can't reach the position `reach` of the old file.
+        Its length is a multiple of `padding`. `reach` is a position in the old file that references must reach. Raises
+        TooLongError if the distance is 2 GiB or more.
         """
         self._bytes += bytes(4) + identifier
         self._waiting.append((root, 0))
@@ -99,10 +100,10 @@ class Block:
             _WORD.pack_into(self._bytes, slot, length + position - slot)
         for slot, position in self._moved:
             _LONG.pack_into(self._bytes, slot, length + position)
-        return memoryview(self._bytes)  # not copied: it may hold many stretched constants
+        return memoryview(self._bytes)  # The bytes are not copied, because they may contain many stretched constants.
 
     def _write(self, part: Part) -> int:
-        """Write one object; return where it stands."""
+        """Write one object; return its position."""
         if isinstance(part, Table):
             return self._table(part)
         if isinstance(part, Tables):
@@ -114,33 +115,38 @@ class Block:
         return self._vector(ALIGNMENT, len(part.data), part.data)
 
     def _pad(self, alignment: int, ahead: int = 0) -> int:
-        """Fill up, so that what stands `ahead` bytes further is aligned; return where that starts."""
+        """Append zeros until the position `ahead` bytes behind the end is aligned; return the end."""
         self._bytes += bytes(-(len(self._bytes) + ahead) % alignment)
         return len(self._bytes)
 
     def _vector(self, alignment: int, count: int, data: bytes) -> int:
+        """Write a vector: its count of items, and its bytes, which are aligned; return its position."""
         position = self._pad(max(alignment, 4), 4)
         self._bytes += _WORD.pack(count)
         self._bytes += data
         return position
 
     def _numbers(self, part: Integers) -> int:
+        """Write a vector of numbers; return its position."""
         data = struct.pack(f"<{len(part.values)}{part.form}", *part.values)
         return self._vector(struct.calcsize("<" + part.form), len(part.values), data)
 
     def _references(self, part: Tables) -> int:
+        """Write a vector of references, whose values are entered later; return its position."""
         position = self._vector(4, len(part.items), bytes(4 * len(part.items)))
         for index, item in enumerate(part.items):
             self._point(position + 4 + 4 * index, item)
         return position
 
     def _point(self, slot: int, to: Part | int) -> None:
+        """Note the target of the reference at `slot`: an object to be written later, or a position in the old file."""
         if isinstance(to, int):
             self._old.append((slot, to))
         else:
             self._waiting.append((to, slot))
 
     def _table(self, part: Table) -> int:
+        """Write a table; return its position."""
         plan = self._plans.get((part.layout, *part.fields))
         if plan is None:
             plan = self._plans[part.layout, *part.fields] = _plan(part.layout, part.fields)
@@ -160,7 +166,7 @@ class Block:
         return position
 
     def _vtable(self, data: bytes) -> int:
-        """Return where the vtable stands: tables with the same fields share one."""
+        """Return the position of a vtable; tables with the same fields share it."""
         found = self._vtables.get(data)
         if found is None:
             found = self._vtables[data] = self._pad(_WORD.size)
@@ -169,18 +175,18 @@ class Block:
 
 
 class _Plan(NamedTuple):
-    """Where the fields of a table stand."""
+    """Where the fields of a table are placed."""
 
     fields: tuple[tuple[str, int, struct.Struct | None], ...]
-    """Name, distance from the table's begin, and how its number is written; None for a reference."""
+    """(name, distance from the table's begin, how its number is written; None for a reference) of each field."""
     size: int
     vtable: bytes
     wide: bool
-    """Whether there are fields of 8 bytes; the first of them stands 4 bytes behind the table's begin."""
+    """Whether the table has fields of 8 bytes. The first of them is 4 bytes behind the table's begin."""
 
 
 def _plan(layout: Layout, names: Iterable[str]) -> _Plan:
-    """Put the widest fields first: each is aligned when the first one is."""
+    """Return where the fields of a table are placed: the widest first, so that all are aligned if the first one is."""
     forms = {name: layout.formats[layout.names.index(name)] for name in names}
     numbers = {name: None if form in REFERENCES else struct.Struct("<" + form) for name, form in forms.items()}
     widths = {name: number.size if number else _WORD.size for name, number in numbers.items()}

@@ -1,7 +1,7 @@
-"""A ZIP archive behind the tables (TFLite metadata): its absolute offsets, moved when a block is put in front.
+"""Adjust the absolute offsets of a ZIP archive at the end of a TFLite file (TFLite metadata) when a block is prepended.
 
-The end of central directory record states where the directory lies, each entry of the directory where its
-local header lies (PKWARE's APPNOTE, 4.3.12 and 4.3.16).
+The record "end of central directory" contains the position of the directory. Each entry of the directory contains the
+position of its local header (source: PKWARE's APPNOTE, 4.3.12 and 4.3.16).
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from graphfix.formats.neutral.files import Source
 
 _END: Final = struct.Struct("<4sHHHHIIH")
 _ENTRY: Final = struct.Struct("<4s24xHHH8xI")
-"""Of an entry: the signature, the lengths of name, extra field and comment, and the local header's offset."""
+"""Fields of a directory entry: signature, lengths of name, extra field and comment, offset of the local header."""
 END, ENTRY, LOCAL = b"PK\5\6", b"PK\1\2", b"PK\3\4"
 LONGEST_COMMENT: Final = 0xFFFF
 BEYOND: Final = 0xFFFFFFFF
-"""What a 32-bit field holds in an archive that has ZIP64 fields."""
+"""The value of a 32-bit field in an archive whose real value is in a ZIP64 field."""
 
 Patch = tuple[int, bytes]
-"""What the copy of the file has at a position in place of what is there."""
+"""A position in the file, and the bytes that replace the file's bytes there."""
 
 
 def moved(source: Source, by: int) -> list[Patch]:
-    """List the patches that move every offset by `by` bytes, in the order of their positions.
+    """Return the patches that add `by` bytes to every offset of the archive, in the order of their positions.
 
-    No patches where there is no archive, where its offsets don't count from the file's begin, and for ZIP64.
-    Raises OSError and GraphfixError where the source can't be read.
+    Return no patches if there is no archive, if its offsets do not count from the file's begin, or for ZIP64. Raises
+    OSError and GraphfixError if the source can't be read.
     """
     size = len(source.data)
     start = max(0, size - _END.size - LONGEST_COMMENT)
@@ -42,6 +42,11 @@ def moved(source: Source, by: int) -> list[Patch]:
 
 
 def _moved(source: Source, tail: bytes, start: int, at: int, by: int) -> list[Patch]:
+    """Return the patches for the archive whose end record is at `at` in `tail`.
+
+    Return no patches if that is not the end record of an archive, or if the archive can't be adjusted. `tail` are the
+    last bytes of the file, and `start` is their position in the file.
+    """
     if at + _END.size > len(tail):
         return []
     _, disk, first, here, count, length, offset, comment = _END.unpack_from(tail, at)
@@ -57,7 +62,7 @@ def _moved(source: Source, tail: bytes, start: int, at: int, by: int) -> list[Pa
 
 
 def _entries(directory: bytes, offset: int, count: int, by: int) -> list[tuple[int, Patch]] | None:
-    """For each entry where its local header lies, and its patch; None for a broken directory."""
+    """Return the local header's position and the patch of each entry; None if the directory is broken."""
     patches: list[tuple[int, Patch]] = []
     at = 0
     for _ in range(count):

@@ -1,1 +1,1 @@
-"""The shapes and integer values of a TFLite model."""
+"""Infer the shapes and the integer values of a TFLite model."""

@@ -1,8 +1,9 @@
-"""What is known of a TFLite model's tensors: shapes and small contents, computed in the order of execution.
+"""Infer shapes and small contents of a TFLite model's tensors, in the order of execution.
 
-Stored shapes are claims. `shape_signature` is read before `shape`; a size that is free is a named unknown, `?x.0` for
-axis 0 of the input x, so that it is provably equal to itself wherever the rules carry it. What the rules compute goes
-before what is stored; where they can't tell, the stored shape is assumed, and `assumes` lists it.
+A stored shape is only a claim. `shape_signature` is read before `shape`. A free size becomes a symbol, `?x.0` for axis
+0 of the input x, so it is provably equal to itself wherever the rules repeat it. A shape that the rules compute
+replaces the stored shape. If the rules can't compute a shape, the stored shape is assumed, and `assumes` lists this
+assumption.
 """
 
 from __future__ import annotations
@@ -27,27 +28,30 @@ NONE_EQUAL: Mapping[str, str] = MappingProxyType({})
 
 
 MOST_OPERATORS: Final = 1 << 14
-"""The most operators that are followed in all trips of a loop together."""
+"""The most operators that are evaluated in all trips of a loop together."""
 UNKNOWN_TRIPS: Final = 1 << 6
-"""The trips that a loop inside another loop counts for; its real number is known when the outer loop is unrolled."""
+"""The number of trips that is assumed for a loop inside another loop.
+
+The real number is known when the outer loop is unrolled.
+"""
 
 
 @dataclass(slots=True)
 class Facts:
-    """All that is known of one subgraph."""
+    """The inferred facts about the tensors of one subgraph; tensors are indices."""
 
     shapes: list[Shape]
-    """By tensor."""
+    """The shape of each tensor."""
     misstated: dict[int, str] = field(default_factory=dict)
-    """The tensors with a wrong stored shape, each with a sentence that says so."""
+    """The tensors with a wrong stored shape, each with a sentence that states the contradiction."""
     stale: dict[int, str] = field(default_factory=dict)
-    """Why a tensor's stored shape can't be trusted; completes "left alone because"."""
+    """The reason why a tensor's stored shape can't be trusted; completes "left alone because"."""
     contents: dict[int, tuple[Size, ...]] = field(default_factory=dict)
-    """The elements of small integer vectors and scalars; they may be negative."""
+    """The elements of small integer vectors and scalars; elements may be negative."""
     assumes: list[str] = field(default_factory=list)
-    """What the rules take for granted, and the stored shapes that nothing else determines."""
+    """Assumptions: those of the rules, and stored shapes that nothing else determines."""
     leaning: list[int] = field(default_factory=list)
-    """The tensors that have such a shape, or one that follows from it."""
+    """The tensors whose shape is an assumed stored shape or follows from one."""
 
 
 def analyse(
@@ -58,10 +62,14 @@ def analyse(
     *,
     own_only: bool = False,
 ) -> list[Facts]:
-    """Infer the shapes of every tensor, one Facts a subgraph. With `own_only` no stored shape of a result is assumed.
+    """Infer the shapes of all tensors; return one Facts for each subgraph.
 
-    `ranges` narrows free sizes of the main subgraph's inputs, by label: {"x[0]": symbol("n", 2, 64)}, or a number.
-    `equal`: by label, the one whose size it is; `sums`: what is a sum of others.
+    If `own_only`, no stored shape of a result is assumed. The other arguments describe free sizes of the main
+    subgraph's inputs, by label (`x[0]`):
+
+    - `ranges`: a number or a range, such as {"x[0]": symbol("n", 2, 64)}
+    - `equal`: the label whose size is the size of this label too
+    - `sums`: the sum of other sizes that this size is
     """
     axes, terms = free_axes(container), Terms()
     names = unique_names(container.subgraphs[0]) if ranges or equal or sums else ()
@@ -78,6 +86,7 @@ def analyse(
 
 
 def _facts(scope: GraphScope) -> Facts:
+    """Return the facts of one inferred subgraph."""
     vectors = {tensor: sizes for tensor, sizes in scope.contents().items() if len(scope.shapes[tensor].axes or ()) <= 1}
     where = f" in subgraph {scope.index}" if scope.index else ""
     stored: list[StoredShape] = []
@@ -121,7 +130,10 @@ def trips(container: Container, node: Node, operator: Operator) -> Trips | None:
 
 
 def _weight(container: Container, index: int, weights: dict[int, int]) -> int:
-    """Return the nodes of one trip, with the loops inside it unrolled: unrolling the outer loop unrolls them too."""
+    """Return the number of nodes in one trip of the loop whose body is subgraph `index`.
+
+    Loops inside are counted as unrolled. `weights` caches the results by subgraph.
+    """
     if index not in weights:
         operators = container.subgraphs[index].operators
         weights[index] = len(operators) + sum(_weight_inside(container, each, weights) for each in operators)
@@ -129,7 +141,7 @@ def _weight(container: Container, index: int, weights: dict[int, int]) -> int:
 
 
 def _weight_inside(container: Container, operator: Operator, weights: dict[int, int]) -> int:
-    """Return the nodes that unrolling an operator adds: a WHILE's body so many times; 0 for any other operator."""
+    """Return the number of nodes that a WHILE inside a loop adds when it is unrolled; 0 for any other operator."""
     body = container.options(operator).get("body_subgraph_index")
     if not isinstance(body, int) or not 0 < body < len(container.subgraphs):
         return 0
@@ -137,6 +149,7 @@ def _weight_inside(container: Container, operator: Operator, weights: dict[int, 
 
 
 def _shape_and_elements(value: Value | None) -> Known:
+    """Return a value's shape, and its elements if they are integers and known before the run (otherwise None)."""
     if value is None:
         return UNRANKED, None
     elements = value.elements if value.dtype in INTEGER_TYPES else None

@@ -1,4 +1,4 @@
-"""The names that values have in the view, and what callers name a model's inputs and their free sizes: `x[0]`."""
+"""Names of values in the view, and the labels by which callers refer to a model's inputs and free sizes: `x[0]`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from graphfix.formats.tflite.file.records import ABSENT, Operator, Subgraph, Ten
 from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS
 
 FREE = -1
-"""A size of a signature that the caller chooses."""
+"""A size in a shape signature that the caller chooses."""
 
 
 def unique_names(subgraph: Subgraph) -> list[str]:
-    """One name a tensor, unique in its subgraph. An empty or repeated name is replaced by `t<index>`."""
+    """Return a name for each tensor, unique in its subgraph. An empty or repeated name is replaced by `t<index>`."""
     counts = Counter(tensor.name for tensor in subgraph.tensors)
     names = []
     taken = {name for name, count in counts.items() if name and count == 1}
@@ -28,14 +28,15 @@ def unique_names(subgraph: Subgraph) -> list[str]:
 
 
 def unknown_name(label: str, axis: int) -> str:
-    """What names the free size of one axis."""
+    """Return the symbol's name for the unknown size of one axis, such as `?x.0`."""
     return f"?{label}.{axis}"
 
 
 def declared(tensor: Tensor) -> tuple[int, ...]:
-    """The declared dims, FREE where the signature has it: it is read first where it is as long as the shape.
+    """Return the sizes that a tensor declares; a size is FREE if the stored shape and the signature differ there.
 
-    LiteRT goes by the stored dim, so a signature with another number says nothing: the size is free then, too.
+    LiteRT uses the stored size, so a signature with another number declares nothing. A signature whose length is not
+    the shape's is ignored.
     """
     signature = tensor.signature
     if signature is None or len(signature) != len(tensor.shape):
@@ -44,7 +45,7 @@ def declared(tensor: Tensor) -> tuple[int, ...]:
 
 
 def named_inputs(container: Container) -> dict[str, int]:
-    """The inputs of the main subgraph by every name they have: their tensors', then what SignatureDefs call them."""
+    """Return the inputs of the main subgraph by all their names: names of tensors, then names in SignatureDefs."""
     main = container.subgraphs[0]
     names = unique_names(main)
     found = {names[tensor]: tensor for tensor in main.inputs if tensor != ABSENT}
@@ -56,7 +57,7 @@ def named_inputs(container: Container) -> dict[str, int]:
 
 
 def free_axes(container: Container) -> dict[str, tuple[int, int]]:
-    """(tensor, axis) of every free size of the main subgraph's inputs, by every label that it has."""
+    """Return (tensor, axis) of each free size of the main subgraph's inputs, by each of its labels such as `x[0]`."""
     tensors = container.subgraphs[0].tensors
     return {
         f"{name}[{axis}]": (tensor, axis)
@@ -67,7 +68,7 @@ def free_axes(container: Container) -> dict[str, tuple[int, int]]:
 
 
 def free(container: Container) -> list[str]:
-    """The labels of the free sizes, one each: `x[0]`, `x[2]` ..."""
+    """Return one label for each free size of the main subgraph's inputs: `x[0]`, `x[2]` ..."""
     firsts: dict[tuple[int, int], str] = {}
     for label, place in free_axes(container).items():
         firsts.setdefault(place, label)
@@ -75,6 +76,6 @@ def free(container: Container) -> list[str]:
 
 
 def operator_name(container: Container, operator: Operator) -> str:
-    """The name of the operator: a builtin's by its code, a custom one's as the file has it."""
+    """Return the name of an operator: the schema's name of a builtin operator, the file's name of a custom one."""
     code = container.codes[operator.code]
     return code.custom if code.builtin == CUSTOM else OPERATORS[code.builtin]

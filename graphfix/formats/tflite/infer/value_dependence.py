@@ -1,4 +1,4 @@
-"""Find the tensors whose shapes follow from the sizes of the inputs alone: one run shows these shapes for all runs."""
+"""Find the tensors whose shapes depend only on the sizes of the inputs: one run shows their shapes for all runs."""
 
 from __future__ import annotations
 
@@ -16,31 +16,32 @@ RECURRENT = frozenset(
     "LSTM RNN SVDF UNIDIRECTIONAL_SEQUENCE_LSTM UNIDIRECTIONAL_SEQUENCE_RNN BIDIRECTIONAL_SEQUENCE_LSTM"
     " BIDIRECTIONAL_SEQUENCE_RNN".split()
 )
-"""Operators without a rule here whose results' shapes LiteRT computes from those of the operands."""
+"""Operators without a shape rule in graphfix. LiteRT computes their results' shapes from the operands' shapes."""
 
 
 @dataclass(slots=True)
 class _Known:
-    """The tensors of which something follows from the sizes of the inputs alone."""
+    """The tensors whose shapes or elements depend only on the sizes of the inputs."""
 
     shapes: set[int] = field(default_factory=set)
     elements: set[int] = field(default_factory=set)
     sizes: set[int] = field(default_factory=set)
-    """The tensors in `elements` that follow from a size: shape arithmetic, of any element type."""
+    """The tensors in `elements` that are computed from a size: shape arithmetic, of any element type."""
 
 
 def determined(container: Container) -> frozenset[int]:
-    """Return the tensors of the main subgraph whose shapes do not follow from the elements of inputs or variables.
+    """Return the tensors of the main subgraph whose shapes do not depend on the elements of inputs or variables.
 
-    The results of custom operators, IF and WHILE are not included, and neither is what follows from them.
+    The results of custom operators, IF and WHILE are not included, and neither is any tensor that is computed from
+    them.
     """
     return frozenset(_known(container).shapes)
 
 
 def computed(container: Container) -> tuple[frozenset[int], frozenset[int]]:
-    """Return the results in the main subgraph whose elements follow from constants and sizes of the inputs alone.
+    """Return the results in the main subgraph whose elements depend only on constants and on sizes of the inputs.
 
-    The second set has those of them that are shape arithmetic: integers, bools, and what follows from a size.
+    The second set contains those that are shape arithmetic: integers, bools, and all that is computed from a size.
     """
     main = container.subgraphs[0]
     produced = {tensor for operator in main.operators for tensor in operator.outputs}
@@ -51,6 +52,7 @@ def computed(container: Container) -> tuple[frozenset[int], frozenset[int]]:
 
 
 def _known(container: Container) -> _Known:
+    """Return the tensors of the main subgraph whose shapes or elements depend only on the sizes of the inputs."""
     main = container.subgraphs[0]
     produced = {tensor for operator in main.operators for tensor in operator.outputs}
     inventory = _Known({tensor for tensor in range(len(main.tensors)) if tensor not in produced})
@@ -64,6 +66,7 @@ def _known(container: Container) -> _Known:
 
 
 def _follow(inventory: _Known, operator: Operator, op: str, version: int) -> None:
+    """Add the results of an operator if their shapes or elements depend only on the sizes of the inputs."""
     operands = [tensor for tensor in operator.inputs if tensor != ABSENT]
     definition = DEFINITIONS.get(op, UNLISTED)
     has_rule = op in RECURRENT or shape_rule(op, operators.row(TFLITE, op, version)) is not None

@@ -1,1 +1,1 @@
-"""What inference knows of each TFLite operator, a module a family of operators; `registry` lists them all."""
+"""The inference rules of TFLite operators, one module for each family; `registry` collects all of them."""

@@ -1,8 +1,10 @@
-"""Operators that compute element by element: unary ones, broadcasting ones, comparisons and SELECT.
+"""Rules of operators that compute element by element: unary ones, broadcasting ones, comparisons and SELECT.
 
-A broadcasting operator follows the style of its row in the catalogue (`BY_STYLE`). XNNPACK replaces chains of
-element-wise operators by lookup tables. A table's result has the shape of the chain's operand, so the rank of constants
-of one element is lost, and the rank of such results depends on the kernel set.
+A broadcasting operator uses the rule for the style of its row in the catalogue (`BY_STYLE`).
+
+XNNPACK replaces chains of element-wise operators by lookup tables. A table's result has the shape of the chain's
+operand, and constants of one element do not change its rank. The rank of such a result therefore depends on the kernel
+set.
 """
 
 from __future__ import annotations
@@ -30,17 +32,20 @@ SAME_SHAPE = (
 ).split()
 """The operators whose result has the shape of operand 0."""
 TRUTH = Dim((), 0, 1)
-"""A bool of which nothing is known."""
+"""A bool element of unknown value."""
 
 
 def first(call: Call) -> Results:
-    """Return the shape of operand 0."""
+    """Return the result's shape, which is the shape of operand 0."""
     follow_bytes(call)
     return (call.shape(0),)
 
 
 def multidirectional(call: Call) -> Results:
-    """Return the broadcast, by numpy's rule, of the operands that the row names."""
+    """Return the result's shape: the broadcast, by numpy's rule, of the operands that the row of the catalogue lists.
+
+    The rank is unknown if it depends on the kernel set (see `rank_depends_on_kernels`).
+    """
     row = call.row
     if row is None:
         return ()
@@ -53,15 +58,16 @@ def multidirectional(call: Call) -> Results:
 
 
 def unidirectional(call: Call) -> Results:
-    """Return the shape of the operand that the others are broadcast onto."""
+    """Return the result's shape: the shape of the operand that all other operands are broadcast onto."""
     row = call.row
     return (call.shape(row.onto),) if row is not None and row.onto is not None else ()
 
 
 def equal(call: Call) -> Results:
-    """Return the one shape of all operands; a size is a number if any operand has a number for it.
+    """Return the result's shape: the shape of any operand, which all operands must have.
 
-    Returns nothing if two operands surely have different shapes, because kernels then read beyond an operand's end.
+    A size is a number if any operand has a number for it. Return nothing if two operands surely have different shapes,
+    because kernels then read beyond an operand's end.
     """
     every = [dims for at in range(call.count) if (dims := call.dims(at)) is not None]
     if not every:
@@ -75,9 +81,10 @@ def equal(call: Call) -> Results:
 
 
 def select(call: Call) -> Results:
-    """Return the shape of SELECT or SELECT_V2 by the row's style.
+    """Return the result's shape of SELECT or SELECT_V2, by the style of its row in the catalogue.
 
-    If every operand has one element, a result that is declared with one element keeps its declared shape.
+    If every operand has one element, a result that is declared with one element has its declared shape. If the operands
+    only may have one element, the rank of such a result is unknown.
     """
     if call.row is None:
         return ()
@@ -98,7 +105,7 @@ def select(call: Call) -> Results:
 
 
 def follow_bytes(call: Call) -> None:
-    """Note that the result of an element-wise operator is computed from 8 bits, element by element, if it is."""
+    """Add an element-wise operator's results to `from_bytes` if an operand has 8 bits or is in `from_bytes` itself."""
     scope = call.scope
     for tensor in call.operator.inputs:
         if tensor != ABSENT and (tensor in scope.from_bytes or TENSOR_TYPES[scope.tensors[tensor].type][0] in BYTES):
@@ -106,10 +113,11 @@ def follow_bytes(call: Call) -> None:
 
 
 def rank_depends_on_kernels(call: Call, result: Shape) -> bool:
-    """Return whether only constants of one element have the rank of the broadcast `result`.
+    """Return whether the rank of an operator's result depends on the kernel set; `result` is the operands' broadcast.
 
-    In a chain of element-wise operators ADD(x[2,3], c[1,1,1]) is [2,3] in XNNPACK, and [1,2,3] in the other kernel
-    sets. Of 8 bits XNNPACK takes ADD, SUB and MUL, of floats that are computed from 8 bits all operators.
+    It does if only constants of one element have the rank of the broadcast, and if XNNPACK may use a lookup table. In a
+    chain of element-wise operators ADD(x[2,3], c[1,1,1]) is [2,3] in XNNPACK, and [1,2,3] in the other kernel sets.
+    XNNPACK does so for 8-bit ADD, SUB and MUL, and for all operators on floats that are computed from 8 bits.
     """
     record = call.result()
     if record is None or not result.ranked:
@@ -124,7 +132,7 @@ def rank_depends_on_kernels(call: Call, result: Shape) -> bool:
 
 
 def _carrying(call: Call, at: int) -> Shape | None:
-    """Return the shape of an operand; None for a constant of one element."""
+    """Return the shape of an operand; None if the operand is absent or is a constant of one element."""
     shape, tensor = call.shape(at), call.tensor(at)
     if shape is None or (call.scope.is_constant(tensor) and set(shape.axes or ()) <= {1}):
         return None
@@ -135,7 +143,10 @@ def _carrying(call: Call, at: int) -> Shape | None:
 
 
 def cast_elements(call: Call) -> Elements | None:
-    """Return the elements of operand 0; for a result of bool whether each differs from 0."""
+    """Return the elements of operand 0.
+
+    If the result is bool, return 1 for each element that is not 0, and 0 for others.
+    """
     elements, result = call.elements(0), call.result()
     if elements is None or result is None or result.type != BOOL:
         return elements
@@ -149,7 +160,10 @@ def negative_elements(call: Call) -> Elements | None:
 
 
 def arithmetic_elements(call: Call) -> Elements | None:
-    """Return the results of ADD, SUB and the like on vectors and scalars; an operand of one element is repeated."""
+    """Return the result's elements of ADD, SUB, MUL and similar operators on integer vectors and scalars.
+
+    An operand of one element is repeated. Return None if elements are not known or there is a fused activation.
+    """
     if call.number("fused_activation_function"):
         return None
     pairs = _pairs(call)
@@ -158,7 +172,10 @@ def arithmetic_elements(call: Call) -> Elements | None:
 
 
 def _pairs(call: Call) -> list[tuple[Size, Size]] | None:
-    """Return the pairs of elements of both operands; None if an operand's are not known, or the lengths do not fit."""
+    """Return the pairs of elements of both operands; None if elements are not known, or if the lengths do not fit.
+
+    An operand of one element is repeated.
+    """
     left, right = call.elements(0), call.elements(1)
     if not left or not right:
         return None
@@ -169,6 +186,7 @@ def _pairs(call: Call) -> list[tuple[Size, Size]] | None:
 
 
 def _computed(call: Call, a: Size, b: Size) -> Size:
+    """Return the result of the operator for one pair of elements; unknown for a division by 0."""
     terms = call.terms
     if call.op == "FLOOR_DIV":
         return ANY if b == 0 else a // b if isinstance(a, int) and isinstance(b, int) else terms.floordiv(a, b)
@@ -185,7 +203,10 @@ def _computed(call: Call, a: Size, b: Size) -> Size:
 
 
 def comparison_elements(call: Call) -> Elements | None:
-    """Return 1 or 0 for each pair of elements if their ranges decide it; `is_one` names whether a size is 1."""
+    """Return 1 or 0 for each pair of elements if their ranges decide the comparison; otherwise an unknown bool.
+
+    For EQUAL with 1, the unknown bool is the symbol of `is_one`. Return None if elements are not known.
+    """
     pairs = _pairs(call)
     if pairs is None or max(len(call.dims(index) or ()) for index in (0, 1)) > 1:
         return None
@@ -193,6 +214,7 @@ def comparison_elements(call: Call) -> Elements | None:
 
 
 def _compared(call: Call, a: Size, b: Size) -> Size:
+    """Return the result of the comparison for one pair of elements."""
     low, high = call.terms.order(a, b)
     if call.op == "EQUAL":
         if low == high == 0:
@@ -205,7 +227,7 @@ def _compared(call: Call, a: Size, b: Size) -> Size:
 
 
 def logical_and_elements(call: Call) -> Elements | None:
-    """Return the LOGICAL_AND of two scalars."""
+    """Return the LOGICAL_AND of two scalars; None if an operand is not a known scalar."""
     left, right = call.element(0), call.element(1)
     if left is None or right is None or call.dims(0) != () or call.dims(1) != ():
         return None
@@ -213,14 +235,14 @@ def logical_and_elements(call: Call) -> Elements | None:
 
 
 def is_one(terms: Terms, size: Size) -> Size:
-    """Return the name for whether a size is 1, as an element of bool."""
+    """Return the symbol for the bool "this size is 1"; equal sizes have the same symbol."""
     return terms.opaque("is 1", size, low=0, high=1)
 
 
 def select_elements(call: Call) -> Elements | None:
-    """Return the elements of SELECT_V2 on vectors.
+    """Return the elements of SELECT_V2 on three vectors of equal length; None if elements are not known.
 
-    SELECT_V2(b == 1, a, b), with operands that broadcast, is the broadcast of the sizes a and b.
+    SELECT_V2(b == 1, a, b) is the broadcast of the sizes a and b, if they broadcast.
     """
     parts = [call.elements(index) for index in range(3)]
     known_parts = [part for part in parts if part is not None]
@@ -230,6 +252,7 @@ def select_elements(call: Call) -> Elements | None:
 
 
 def _chosen(terms: Terms, condition: Size, one: Size, two: Size) -> Size:
+    """Return the element that a condition selects; unknown if the condition is neither a number nor "two is 1"."""
     if isinstance(condition, int):
         return one if condition else two
     if not condition.parts or condition != is_one(terms, two) or maybe_negative(one) or maybe_negative(two):
@@ -237,7 +260,7 @@ def _chosen(terms: Terms, condition: Size, one: Size, two: Size) -> Size:
     try:
         (size,) = shapes.broadcast(Shape((one,)), Shape((two,))).dims
     except Incompatible:
-        return ANY  # the run fails
+        return ANY  # The run fails.
     return size
 
 

@@ -1,6 +1,6 @@
-"""Operators that resize or pad images, move blocks between space and depth or batch, and RFFT2D.
+"""Shape rules of operators that resize or pad images, move blocks between space and depth or batch, and of RFFT2D.
 
-Source: the Prepare functions of LiteRT's kernels. If a rule returns UNKNOWN, the declared size is used.
+Source: the Prepare functions of LiteRT's kernels. If a rule returns UNKNOWN for a size, the declared size is used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from graphfix.shapes.terms import as_size
 
 
 def resize(call: Call) -> Results:
-    """Return [B,height,width,C] for [B,H,W,C] and operand 1, [height, width]."""
+    """Return the result's shape [B,height,width,C] for an image [B,H,W,C]; operand 1 contains [height, width]."""
     image, sizes = call.dims(0), call.elements(1)
     if image is None or len(image) != IMAGE:
         return ()
@@ -24,7 +24,7 @@ def resize(call: Call) -> Results:
 
 
 def pad(call: Call) -> Results:
-    """Return each size plus the elements that operand 1, [rank,2], adds before and behind it."""
+    """Return the result's shape: each size plus the paddings before and behind it, from operand 1 of shape [rank,2]."""
     dims, paddings = call.dims(0), call.elements(1)
     if dims is None:
         return ()
@@ -36,7 +36,7 @@ def pad(call: Call) -> Results:
 
 
 def space_to_depth(call: Call) -> Results:
-    """Return [B,H/n,W/n,C*n*n], n = block_size."""
+    """Return the result's shape [B,H/n,W/n,C*n*n] for an image [B,H,W,C]; n is the option `block_size`."""
     dims, block = call.dims(0), call.number("block_size")
     if dims is None or len(dims) != IMAGE or block < 1:
         return ()
@@ -47,7 +47,7 @@ def space_to_depth(call: Call) -> Results:
 
 
 def depth_to_space(call: Call) -> Results:
-    """Return [B,H*n,W*n,C/(n*n)], n = block_size."""
+    """Return the result's shape [B,H*n,W*n,C/(n*n)] for an image [B,H,W,C]; n is the option `block_size`."""
     dims, block = call.dims(0), call.number("block_size")
     if dims is None or len(dims) != IMAGE or block < 1:
         return ()
@@ -57,7 +57,7 @@ def depth_to_space(call: Call) -> Results:
 
 
 def space_to_batch(call: Call) -> Results:
-    """Return the shape after padded spatial axes are cut into blocks, which are moved to the batch."""
+    """Return the result's shape after padded spatial axes are cut into blocks, which are moved to the batch."""
     dims, blocks, paddings = call.dims(0), call.ints(1), call.elements(2)
     if dims is None:
         return ()
@@ -70,7 +70,7 @@ def space_to_batch(call: Call) -> Results:
 
 
 def batch_to_space(call: Call) -> Results:
-    """Return the shape after blocks are moved from the batch to the spatial axes, which are then cropped."""
+    """Return the result's shape after blocks are moved from the batch to the spatial axes, which are then cropped."""
     dims, blocks, crops = call.dims(0), call.ints(1), call.elements(2)
     if dims is None:
         return ()
@@ -88,7 +88,7 @@ def batch_to_space(call: Call) -> Results:
 
 
 def spectrum(call: Call) -> Results:
-    """Return the shape of RFFT2D: the last two sizes are [a, b // 2 + 1] for fft_length [a, b]."""
+    """Return the result's shape of RFFT2D: [.., a, b // 2 + 1] if operand 1, fft_length, contains [a, b]."""
     dims, length = call.dims(0), call.elements(1)
     if dims is None or len(dims) < 2:  # noqa: PLR2004 -- two axes are transformed
         return ()

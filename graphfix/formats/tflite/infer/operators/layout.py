@@ -1,4 +1,4 @@
-"""Operators that rearrange, join, split or repeat axes.
+"""Rules of operators that rearrange, join, split or repeat axes.
 
 Source: the Prepare functions of LiteRT's kernels, and measurements of LiteRT for sizes of 0.
 """
@@ -16,11 +16,11 @@ from graphfix.shapes.terms import as_size, maybe_negative
 
 NO_SIZE_IS_0 = "no size beside a -1 of a RESHAPE is 0, which the kernel passes over"
 MOST_AXES = 64
-"""The greatest rank of a tensor; a broken file may compute a greater one."""
+"""The greatest rank of a tensor; a broken file may compute a greater rank."""
 
 
 def unknowns(rank: int) -> Shape:
-    """Return [?, ?, ...] of that rank; an unranked shape if no tensor has that rank."""
+    """Return a shape of that rank with unknown sizes; a shape of unknown rank if no tensor can have that rank."""
     return Shape((UNKNOWN,) * rank) if rank <= MOST_AXES else UNRANKED
 
 
@@ -30,7 +30,10 @@ def same_elements(call: Call) -> Elements | None:
 
 
 def reshape(call: Call) -> Results:
-    """Return the sizes that operand 1 or new_shape holds; 0 means 0, and one -1 is the size that is left."""
+    """Return the result's shape of RESHAPE: the sizes in operand 1 or in the option `new_shape`.
+
+    A 0 means size 0. One -1 is the size that remains.
+    """
     target = _target(call)
     if target is None:
         length = call.length(1)
@@ -45,36 +48,39 @@ def reshape(call: Call) -> Results:
 
 
 def _target(call: Call) -> tuple[Size, ...] | None:
-    tensor = call.tensor(1)  # LiteRT reads a shape operand of int32 alone
+    """Return the target sizes of a RESHAPE, where -1 is possible; None if they are not known."""
+    tensor = call.tensor(1)  # LiteRT reads a shape operand only if it is int32.
     if tensor != ABSENT and call.scope.tensors[tensor].type == INT32 and len(call.dims(1) or ()) == 1:
         return call.elements(1)
     sizes = call.option("new_shape")
     if not isinstance(sizes, tuple | list):
         return None
-    return () if tuple(sizes) == (0,) else tuple(sizes)  # [0] is how old files write a scalar
+    return () if tuple(sizes) == (0,) else tuple(sizes)  # Old files write [0] for a scalar.
 
 
 def remaining(call: Call, source: Sequence[Size], others: Sequence[Size]) -> Size:
-    """Return the one size of a result that is left open, from the sizes of the operand and the other sizes.
+    """Return the one open size of a result, from the sizes of the operand (`source`) and the result's other sizes.
 
-    LiteRT leaves sizes of 0 out of both products if both are 0. That no size is 0 is an assumption, which is noted.
+    LiteRT ignores sizes of 0 in both products if both products are 0. If a size may be 0, the assumption that none is 0
+    is noted.
     """
     if 0 in others:
         return UNKNOWN
     found = call.terms.missing_size(source, others)
     if isinstance(found, Dim) and not found.parts:
-        return UNKNOWN  # its bounds are not used: they would need the assumption
+        return UNKNOWN  # The size's bounds are not used, because they would need the assumption.
     if not all(map(_positive, others)) and not all(map(_positive, source)):
         call.scope.assumes[NO_SIZE_IS_0] = None
     return found
 
 
 def _positive(size: Size) -> bool:
+    """Return whether a size is surely greater than 0."""
     return size > 0 if isinstance(size, int) else size.lo > 0
 
 
 def expand_dims(call: Call) -> Results:
-    """Return the shape with a unit axis at the position of operand 1, counted on the result."""
+    """Return the result's shape of EXPAND_DIMS: operand 1 contains the position of the new unit axis in the result."""
     dims, axis = call.dims(0), call.scalar(1)
     if dims is None:
         return ()
@@ -86,9 +92,9 @@ def expand_dims(call: Call) -> Results:
 
 
 def squeeze(call: Call) -> Results:
-    """Return the shape without the named axes; without names, without each axis of size 1.
+    """Return the result's shape of SQUEEZE: without the listed axes, or without all axes of size 1 if none are listed.
 
-    The rank is unknown if axes are not named and a free size may be 1.
+    The rank is unknown if no axes are listed and a free size may be 1.
     """
     dims, axes = call.dims(0), call.option("squeeze_dims")
     if dims is None:
@@ -103,7 +109,7 @@ def squeeze(call: Call) -> Results:
 
 
 def transpose(call: Call) -> Results:
-    """Return the sizes in the order of operand 1."""
+    """Return the result's shape of TRANSPOSE: the sizes in the order that operand 1 contains."""
     dims, order = call.dims(0), call.ints(1)
     if dims is None:
         return ()
@@ -113,7 +119,7 @@ def transpose(call: Call) -> Results:
 
 
 def tile(call: Call) -> Results:
-    """Return each size times the number in operand 1."""
+    """Return the result's shape of TILE: each size times the number for its axis in operand 1."""
     dims, times = call.dims(0), call.elements(1)
     if dims is None:
         return ()
@@ -123,13 +129,13 @@ def tile(call: Call) -> Results:
 
 
 def diagonal(call: Call) -> Results:
-    """Return the shape of MATRIX_DIAG: the last axis twice."""
+    """Return the result's shape of MATRIX_DIAG: the last size is repeated, [2,3] -> [2,3,3]."""
     dims = call.dims(0)
     return () if not dims else (Shape((*dims, dims[-1])),)
 
 
 def concatenate(call: Call) -> Results:
-    """Return the sum of the sizes along the axis; along any other axis all operands have one size."""
+    """Return the result's shape of CONCATENATION: the sum of sizes along the axis; other sizes must be equal."""
     every = [call.dims(index) for index in range(call.count)]
     known_dims = [dims for dims in every if dims is not None]
     if not known_dims:
@@ -144,7 +150,10 @@ def concatenate(call: Call) -> Results:
 
 
 def agreed(sizes: Sequence[Size]) -> Size:
-    """Return one size from several descriptions of it: a number before a name. Raises Incompatible."""
+    """Return one size from several descriptions of the same size: a number, else a symbol, else UNKNOWN.
+
+    Raises Incompatible if two numbers differ.
+    """
     numbers = {size for size in sizes if isinstance(size, int)}
     if len(numbers) > 1:
         raise Incompatible(f"sizes that must be equal are {sorted(numbers)}")
@@ -154,7 +163,7 @@ def agreed(sizes: Sequence[Size]) -> Size:
 
 
 def pack(call: Call) -> Results:
-    """Return the shape of the operands with a new axis."""
+    """Return the result's shape of PACK: the shape of the operands, with a new axis for the number of operands."""
     known_dims = [dims for index in range(call.count) if (dims := call.dims(index)) is not None]
     if not known_dims or any(len(dims) != len(known_dims[0]) for dims in known_dims):
         return ()
@@ -167,7 +176,7 @@ def pack(call: Call) -> Results:
 
 
 def joined_elements(call: Call) -> Elements | None:
-    """Return the elements of all operands, of a PACK of scalars or a CONCATENATION of vectors."""
+    """Return the elements of a PACK of scalars or a CONCATENATION of vectors; None if an operand is not known."""
     joined: list[Size] = []
     if call.number("fused_activation_function"):
         return None
@@ -180,7 +189,7 @@ def joined_elements(call: Call) -> Elements | None:
 
 
 def unpack(call: Call) -> Results:
-    """Return the shape without the axis, once for each result."""
+    """Return the shape of each result of UNPACK: the operand's shape without the axis."""
     dims, axis = call.dims(0), call.number("axis")
     if dims is None or not -len(dims) <= axis < len(dims):
         return ()
@@ -189,7 +198,7 @@ def unpack(call: Call) -> Results:
 
 
 def split(call: Call) -> Results:
-    """Return the shapes of equal parts of operand 1 along the axis that operand 0 holds."""
+    """Return the shapes of SPLIT's results: equal parts of operand 1 along the axis that operand 0 contains."""
     dims, axis, parts = call.dims(1), call.scalar(0), len(call.operator.outputs)
     if dims is None or not parts:
         return ()
@@ -201,7 +210,10 @@ def split(call: Call) -> Results:
 
 
 def split_v(call: Call) -> Results:
-    """Return the shapes of parts of operand 0: sizes in operand 1, the axis in operand 2; a size of -1 is the rest."""
+    """Return the shapes of SPLIT_V's results, which are parts of operand 0.
+
+    Operand 1 contains the sizes along the axis in operand 2; a size of -1 is the rest.
+    """
     dims, sizes, axis, parts = call.dims(0), call.elements(1), call.scalar(2), len(call.operator.outputs)
     if dims is None:
         return ()
@@ -214,7 +226,10 @@ def split_v(call: Call) -> Results:
 
 
 def parts_elements(call: Call) -> Elements | None:
-    """Return the elements of the vector that SPLIT, SPLIT_V or UNPACK cuts: those of all results, joined."""
+    """Return the elements of all results of SPLIT, SPLIT_V or UNPACK, joined: the elements of the vector that is cut.
+
+    Return None if they are not known.
+    """
     data = 1 if call.op == "SPLIT" else 0
     elements = call.elements(data)
     return elements if elements is not None and len(call.dims(data) or ()) == 1 else None

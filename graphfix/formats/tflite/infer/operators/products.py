@@ -1,7 +1,8 @@
-"""Operators that multiply by weights or slide windows: matrix products, convolutions and pools.
+"""Shape rules of operators that multiply by weights or slide windows: matrix products, convolutions and pools.
 
-Source: the Prepare functions of LiteRT's kernels. SAME: the input's size divided by the stride, rounded up; VALID: the
-same of the input without the last window's overhang. If a rule returns UNKNOWN, the declared size is used.
+Source: the Prepare functions of LiteRT's kernels. With padding SAME, a result's size is the input's size divided by the
+stride, rounded up. With VALID, it is the number of windows that fit into the input. If a rule returns UNKNOWN, the
+declared size is used.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ VALID = 1
 """`Padding.VALID` of the schema; SAME is 0."""
 WINDOWS_FIT = "no window is larger than the free size that it slides over"
 IMAGE = 4
-"""The rank of [batch, height, width, channels]."""
+"""The rank of an image: [batch, height, width, channels]."""
 
 
 def matmul(call: Call) -> Results:
-    """Return [..,M,N] for [..,M,K] x [..,K,N]; batch axes broadcast, adj_x and adj_y swap [M,K] and [K,N]."""
+    """Return the result's shape [..,M,N] for [..,M,K] x [..,K,N]; batch axes are broadcast.
+
+    The options adj_x and adj_y mean that the operand is stored transposed, as [K,M] or [N,K].
+    """
     left, right = call.dims(0), call.dims(1)
     if left is None or right is None or min(len(left), len(right)) < 2:  # noqa: PLR2004 -- matrices
         return ()
@@ -35,7 +39,10 @@ def matmul(call: Call) -> Results:
 
 
 def fully_connected(call: Call) -> Results:
-    """Return [..,O] for [..,K] and weights [O,K]; without keep_num_dims the leading axes become one."""
+    """Return the result's shape [..,O] for an operand [..,K] and weights [O,K].
+
+    Without the option keep_num_dims, all leading axes are merged into one.
+    """
     dims, weights = call.dims(0), call.dims(1)
     if dims is None or weights is None or len(weights) != 2:  # noqa: PLR2004 -- a matrix
         return ()
@@ -47,16 +54,17 @@ def fully_connected(call: Call) -> Results:
 
 
 def convolution(call: Call) -> Results:
-    """Return the shape for [B,H,W,C] and a filter [O,h,w,I]: the batch of the input, the channels of the filter."""
+    """Return the result's shape of CONV_2D for [B,H,W,C] and a filter [O,h,w,I]; it has batch B and O channels."""
     return _windows(call, channels_at=0)
 
 
 def depthwise(call: Call) -> Results:
-    """Return the shape for [B,H,W,C] and a filter [1,h,w,O]."""
+    """Return the result's shape of DEPTHWISE_CONV_2D for [B,H,W,C] and a filter [1,h,w,O]; it has O channels."""
     return _windows(call, channels_at=3)
 
 
 def _windows(call: Call, channels_at: int) -> Results:
+    """Return the shape of a convolution's result; `channels_at` is the filter's axis with the result's channels."""
     image, kernel = call.dims(0), call.dims(1)
     if image is None or kernel is None or len(image) != IMAGE or len(kernel) != IMAGE:
         return ()
@@ -67,14 +75,21 @@ def _windows(call: Call, channels_at: int) -> Results:
 
 
 def _image(batch: Size, rows: Size | None, columns: Size | None, channels: Size) -> Shape:
-    """Return the shape of the resulting image; if a window does not fit, LiteRT decides both sizes in another way."""
+    """Return the shape of the resulting image; height and width are UNKNOWN if a window does not fit (None).
+
+    If a window does not fit, LiteRT computes both sizes in another way.
+    """
     if rows is None or columns is None:
         rows = columns = UNKNOWN
     return Shape((batch, rows, columns, channels))
 
 
 def window(call: Call, size: Size, extent: Size, stride: int, dilation: int = 1) -> Size | None:
-    """Return the size that a window of an extent leaves of one axis; None if the window does not fit."""
+    """Return the number of positions of a window along one axis; None if the window does not fit.
+
+    `size` is the input's size, and `extent` is the window's. If a free size may be too small for the window, the
+    assumption that it is not is noted.
+    """
     if stride < 1 or dilation < 1:
         return UNKNOWN
     terms = call.terms
@@ -91,7 +106,7 @@ def window(call: Call, size: Size, extent: Size, stride: int, dilation: int = 1)
 
 
 def pool(call: Call) -> Results:
-    """Return the shape for [B,H,W,C] and a window of the size that the options state."""
+    """Return the result's shape of a pool for [B,H,W,C] and the window of the options."""
     image = call.dims(0)
     if image is None or len(image) != IMAGE:
         return ()
@@ -102,7 +117,10 @@ def pool(call: Call) -> Results:
 
 
 def volume(call: Call) -> Results:
-    """Return the shape of CONV_3D, [B,D,H,W,C] by a filter [d,h,w,I,O]; D, H and W are those that the file declares."""
+    """Return the result's shape of CONV_3D, for [B,D,H,W,C] and a filter [d,h,w,I,O].
+
+    The result's depth, height and width are UNKNOWN, so the file's declared sizes are used.
+    """
     image, kernel = call.dims(0), call.dims(1)
     if image is None or kernel is None or len(image) != len(kernel):
         return ()

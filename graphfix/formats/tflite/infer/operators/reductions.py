@@ -1,4 +1,4 @@
-"""Operators that reduce axes, or segments of rows."""
+"""Rules of operators that reduce axes, or segments of rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphfix.shapes.terms import as_size
 
 
 def reduce(call: Call) -> Results:
-    """Return the shape without the axes that operand 1 holds; with keep_dims these have size 1."""
+    """Return the result's shape: the axes in operand 1 are dropped, or have size 1 if the option keep_dims is set."""
     dims, axes = call.dims(0), call.ints(1)
     if dims is None:
         return ()
@@ -26,7 +26,7 @@ def reduce(call: Call) -> Results:
 
 
 def product_elements(call: Call) -> Elements | None:
-    """Return the product of a vector's elements."""
+    """Return the product of a vector's elements; None if they are not known."""
     elements, dims = call.elements(0), call.dims(0)
     if elements is None or dims is None or len(dims) != 1 or call.ints(1) not in ((0,), (-1,)):
         return None
@@ -34,7 +34,7 @@ def product_elements(call: Call) -> Elements | None:
 
 
 def arg_reduce(call: Call) -> Results:
-    """Return the shape of ARG_MAX or ARG_MIN: without the axis that operand 1 holds."""
+    """Return the result's shape of ARG_MAX or ARG_MIN: without the axis that operand 1 contains."""
     dims, axis = call.dims(0), call.scalar(1)
     if not dims:
         return ()
@@ -45,7 +45,10 @@ def arg_reduce(call: Call) -> Results:
 
 
 def segments(call: Call) -> Results:
-    """Return [n, ..] for UNSORTED_SEGMENT_PROD and its like: n is in operand 2, then the axes behind operand 1's."""
+    """Return the result's shape [n, ..] of UNSORTED_SEGMENT_SUM, _PROD, _MAX and _MIN.
+
+    Operand 2 contains n. The other axes are those of operand 0 behind the axes that operand 1, the segment ids, has.
+    """
     dims, ids, count = call.dims(0), call.dims(1), call.element(2)
     if dims is None or ids is None or len(ids) > len(dims):
         return ()
@@ -53,7 +56,10 @@ def segments(call: Call) -> Results:
 
 
 def segment_product_elements(call: Call) -> Elements | None:
-    """Return the product of each segment of a vector, 1 for an empty segment, of UNSORTED_SEGMENT_PROD."""
+    """Return the product of each segment of a vector, for UNSORTED_SEGMENT_PROD; an empty segment has product 1.
+
+    Return None if elements are not known.
+    """
     elements, ids, count = call.elements(0), call.ints(1), call.scalar(2)
     if elements is None or ids is None or count is None or len(elements) != len(ids) or not 0 <= count <= LIMIT:
         return None
@@ -62,7 +68,7 @@ def segment_product_elements(call: Call) -> Elements | None:
 
 
 def sorted_segments(call: Call) -> Results:
-    """Return the shape of SEGMENT_SUM: as many rows as operand 1 names."""
+    """Return the result's shape of SEGMENT_SUM; the number of rows is the last segment id in operand 1, plus 1."""
     dims, ids = call.dims(0), call.ints(1)
     if not dims:
         return ()

@@ -1,4 +1,7 @@
-"""Operators that select elements: SLICE, GATHER, TOPK_V2, WHERE and the like; STRIDED_SLICE has its own module."""
+"""Rules of operators that select elements: SLICE, GATHER, TOPK_V2, WHERE and similar; not STRIDED_SLICE.
+
+STRIDED_SLICE has a separate module.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from graphfix.shapes.terms import Terms, as_size, maybe_negative
 
 
 def slices(call: Call) -> Results:
-    """Return the sizes of a SLICE, from `begin` on; a size of -1 is all that is left."""
+    """Return the result's shape of SLICE: the sizes in operand 2. A size of -1 is the rest, from operand 1 on."""
     dims, begins, sizes = call.dims(0), call.elements(1), call.elements(2)
     if dims is None:
         return ()
@@ -27,11 +30,12 @@ def slices(call: Call) -> Results:
 
 
 def _left(terms: Terms, size: Size, begin: Size) -> Size:
+    """Return the number of elements of an axis from `begin` on."""
     return size if begin == 0 else as_size(terms.sub(size, begin))
 
 
 def slice_elements(call: Call) -> Elements | None:
-    """Return the elements of a SLICE of a vector."""
+    """Return the elements of a SLICE of a vector; None if they are not known."""
     elements, begin, size = call.elements(0), call.scalar(1), call.scalar(2)
     if elements is None or begin is None or size is None or begin < 0:
         return None
@@ -39,7 +43,10 @@ def slice_elements(call: Call) -> Elements | None:
 
 
 def gather(call: Call) -> Results:
-    """Return data[:axis] + indices[batch_dims:] + data[axis+1:]."""
+    """Return the result's shape of GATHER: data[:axis] + indices[batch_dims:] + data[axis+1:].
+
+    `data` and `indices` are the shapes of operands 0 and 1.
+    """
     data, indices = call.dims(0), call.dims(1)
     if data is None or indices is None:
         return ()
@@ -51,7 +58,7 @@ def gather(call: Call) -> Results:
 
 
 def gather_elements(call: Call) -> Elements | None:
-    """Return the gathered elements of a vector."""
+    """Return the gathered elements of a vector; None if they are not known, or if an index is out of range."""
     elements, indices = call.elements(0), call.ints(1)
     if elements is None or indices is None or len(call.dims(0) or ()) != 1 or call.number("batch_dims"):
         return None
@@ -59,7 +66,10 @@ def gather_elements(call: Call) -> Elements | None:
 
 
 def gather_nd(call: Call) -> Results:
-    """Return indices[:-1] + data[indices[-1]:]."""
+    """Return the result's shape of GATHER_ND: indices[:-1] + data[indices[-1]:].
+
+    `data` and `indices` are the shapes of operands 0 and 1.
+    """
     data, indices = call.dims(0), call.dims(1)
     if data is None or not indices or not isinstance(indices[-1], int):
         return ()
@@ -67,13 +77,16 @@ def gather_nd(call: Call) -> Results:
 
 
 def lookup(call: Call) -> Results:
-    """Return the shape of EMBEDDING_LOOKUP: operand 0 selects rows of operand 1."""
+    """Return the result's shape of EMBEDDING_LOOKUP: operand 0 selects rows of operand 1."""
     ids, table = call.dims(0), call.dims(1)
     return () if not ids or not table else (Shape((ids[0], *table[1:])),)
 
 
 def one_hot(call: Call) -> Results:
-    """Return the shape of the indices with the depth of operand 1 on a new axis; -1 is the last axis."""
+    """Return the result's shape of ONE_HOT: the shape of the indices, with a new axis whose size operand 1 contains.
+
+    The option `axis` is the position of the new axis; -1 is the last.
+    """
     dims, depth, axis = call.dims(0), call.element(1), call.number("axis", -1)
     if dims is None or not -1 <= axis <= len(dims):
         return ()
@@ -83,7 +96,7 @@ def one_hot(call: Call) -> Results:
 
 
 def top_k(call: Call) -> Results:
-    """Return the shape of TOPK_V2's values and indices: the last size is what operand 1 holds."""
+    """Return the shapes of TOPK_V2's values and indices: the last size is the number that operand 1 contains."""
     dims, count = call.dims(0), call.element(1)
     if not dims:
         return ()
@@ -92,13 +105,13 @@ def top_k(call: Call) -> Results:
 
 
 def where(call: Call) -> Results:
-    """Return [?, rank] for WHERE: one row of indices for each true element."""
+    """Return the result's shape of WHERE: [?, rank], one row of indices for each true element."""
     dims = call.dims(0)
     return () if dims is None else (Shape((UNKNOWN, len(dims))),)
 
 
 def unique(call: Call) -> Results:
-    """Return the shapes of UNIQUE: the different elements, and the index of each element among them."""
+    """Return the shapes of UNIQUE's results: the distinct elements, and for each element its index among these."""
     return (unknowns(1), call.shape(0))
 
 

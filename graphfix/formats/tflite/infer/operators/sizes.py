@@ -1,4 +1,4 @@
-"""Operators that return sizes, or whose operands hold the sizes of the result: SHAPE, RANGE, FILL and the like."""
+"""Rules of operators that return sizes, or have operands with the result's sizes: SHAPE, RANGE, FILL and similar."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ EXACT_IN_FLOAT32 = "no size that a RANGE counts to in float32 is above 2 ** 24, 
 
 
 def shape_of(call: Call) -> Results:
-    """Return [rank] of the operand."""
+    """Return the result's shape of SHAPE: [rank of the operand]."""
     dims = call.dims(0)
     return (unknowns(1) if dims is None else Shape((len(dims),)),)
 
 
 def shape_elements(call: Call) -> Elements | None:
-    """Return the sizes of the operand."""
+    """Return the elements of SHAPE's result, which are the sizes of the operand."""
     return call.dims(0)
 
 
@@ -34,31 +34,34 @@ def scalar(_: Call) -> Results:
 
 
 def rank_elements(call: Call) -> Elements | None:
-    """Return the rank of the operand."""
+    """Return the element of RANK's result, which is the rank of the operand."""
     dims = call.dims(0)
     return None if dims is None else (len(dims),)
 
 
 def broadcast_args(call: Call) -> Results:
-    """Return the length of the longer of two vectors."""
+    """Return the result's shape of BROADCAST_ARGS: a vector as long as the longer of both operands."""
     lengths = [call.length(index) for index in (0, 1)]
     known_lengths = [length for length in lengths if length is not None]
     return (Shape((max(known_lengths),)) if len(known_lengths) == len(lengths) else unknowns(1),)
 
 
 def broadcast_args_elements(call: Call) -> Elements | None:
-    """Return the broadcast of the two shapes that the operands hold."""
+    """Return the elements of BROADCAST_ARGS's result: the broadcast of the shapes that both operands contain.
+
+    Return None if elements are not known, or if the shapes do not broadcast.
+    """
     left, right = call.elements(0), call.elements(1)
     if left is None or right is None or any(map(maybe_negative, (*left, *right))):
         return None
     try:
         return broadcast(Shape(left), Shape(right)).axes
     except Incompatible:
-        return None  # the run fails, so nothing is known of its results
+        return None  # The run fails, so its results are not known.
 
 
 def range_of(call: Call) -> Results:
-    """Return the number of elements from operand 0 to operand 1 in steps of operand 2."""
+    """Return the result's shape of RANGE: the count of elements from operand 0 to operand 1 in steps of operand 2."""
     start, limit, step = (call.element(index) for index in range(3))
     if isinstance(start, int) and isinstance(limit, int) and isinstance(step, int) and step:
         return (Shape((as_size(max(0, -(-(limit - start) // step))),)),)
@@ -68,11 +71,12 @@ def range_of(call: Call) -> Results:
     if result is not None and result.type == FLOAT32:
         call.scope.assumes[EXACT_IN_FLOAT32] = None
     way = call.terms.sub(limit, start) if step > 0 else call.terms.sub(start, limit)
-    return (Shape((as_size(call.terms.ceildiv(way, abs(step))),)),)  # LiteRT refuses a limit on the other side
+    # LiteRT refuses a limit that steps in this direction can't reach.
+    return (Shape((as_size(call.terms.ceildiv(way, abs(step))),)),)
 
 
 def range_elements(call: Call) -> Elements | None:
-    """Return the numbers of a RANGE whose operands are numbers."""
+    """Return the elements of a RANGE whose operands are numbers; otherwise None."""
     start, limit, step = (call.scalar(index) for index in range(3))
     if start is None or limit is None or not step:
         return None
@@ -81,7 +85,7 @@ def range_elements(call: Call) -> Elements | None:
 
 
 def shape_held_by(index: int) -> Rule:
-    """Return a rule that returns the shape whose sizes operand `index` holds."""
+    """Return a shape rule for operators whose operand `index` contains the sizes of the result."""
 
     def rule(call: Call) -> Results:
         elements = call.elements(index)
@@ -94,7 +98,7 @@ def shape_held_by(index: int) -> Rule:
 
 
 def fill_elements(call: Call) -> Elements | None:
-    """Return the value of a FILL as often as its sizes say."""
+    """Return the elements of FILL's result: the value of operand 1, repeated; None if they are not known."""
     sizes, value = call.ints(0), call.elements(1)
     if sizes is None or value is None or len(value) != 1 or min(sizes, default=0) < 0:
         return None

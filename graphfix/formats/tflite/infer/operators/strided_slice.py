@@ -1,4 +1,4 @@
-"""STRIDED_SLICE: the axis that each entry of its masks is about, the resulting sizes, and the elements of integers.
+"""Rules of STRIDED_SLICE: the axis of each position in its masks, the resulting sizes, and the elements of integers.
 
 Source: the masks as TensorFlow defines them (begin, end, ellipsis, new axis, shrink axis), and LiteRT's `offset`.
 """
@@ -16,22 +16,25 @@ from graphfix.shapes.terms import Terms, as_size, bounds
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of the slice; `axis` is an axis of the input, None for a new axis."""
+    """One axis of a slice: `axis` is an axis of the input, or None for a new axis."""
 
     axis: int | None
     at: int | None
-    """The position in begin, end and strides; None if the ellipsis keeps the whole axis."""
+    """The position in begin, end and strides; None if no position is about this axis, which is then kept in full."""
     shrinks: bool = False
 
 
 def entries(call: Call, rank: int, length: int) -> list[Entry] | None:
-    """Return an entry for each axis that is read or new, in order; None if the masks do not fit the rank."""
+    """Return an entry for each axis that is read or new, in order; None if the masks do not fit the rank.
+
+    `length` is the number of positions in begin, end and strides.
+    """
     ellipsis, new, shrink = (call.number(f"{name}_mask") for name in ("ellipsis", "new_axis", "shrink_axis"))
     made = sum(new >> at & 1 for at in range(length) if not ellipsis >> at & 1)
     has_ellipsis = bool(ellipsis & (1 << length) - 1)
     consumed = length - made - has_ellipsis
     if consumed + has_ellipsis > rank or (ellipsis & (ellipsis - 1)):
-        return None  # of an ellipsis that stands for no axis LiteRT makes one that stands for one
+        return None  # If an ellipsis represents zero axes, LiteRT lets it represent one axis.
     found: list[Entry] = []
     axis = 0
     for at in range(length):
@@ -48,7 +51,7 @@ def entries(call: Call, rank: int, length: int) -> list[Entry] | None:
 
 @dataclass(frozen=True, slots=True)
 class AxisSlice:
-    """begin, end and stride of one axis; None for a masked bound."""
+    """The begin, end and stride of one axis; begin or end is None if its mask is set."""
 
     begin: Size | None
     end: Size | None
@@ -56,7 +59,7 @@ class AxisSlice:
 
 
 def axis_slice(call: Call, at: int) -> AxisSlice:
-    """Return the bounds that the operands and the masks set at one position."""
+    """Return the begin, end and stride at one position, from the operands and the masks."""
     begin, end, stride = (_element(call, index, at) for index in (1, 2, 3))
     if call.number("offset") and not call.number("end_mask") >> at & 1:
         end = call.terms.add(begin, end)
@@ -68,12 +71,13 @@ def axis_slice(call: Call, at: int) -> AxisSlice:
 
 
 def _element(call: Call, index: int, at: int) -> Size:
+    """Return the element of operand `index` at one position; UNKNOWN if it is not known."""
     elements = call.elements(index)
     return elements[at] if elements is not None and at < len(elements) else UNKNOWN
 
 
 def strided_slice(call: Call) -> Results:
-    """Return the resulting size of each axis."""
+    """Return the result's shape of STRIDED_SLICE."""
     dims = call.dims(0)
     length = next((length for index in (1, 2, 3) if (length := call.length(index)) is not None), None)
     if dims is None or length is None:
@@ -83,6 +87,7 @@ def strided_slice(call: Call) -> Results:
 
 
 def _sizes(call: Call, dims: tuple[Size, ...], found: list[Entry]) -> Iterator[Size]:
+    """Yield the size of each axis of the result."""
     for entry in found:
         if entry.axis is None:
             yield 1
@@ -93,10 +98,10 @@ def _sizes(call: Call, dims: tuple[Size, ...], found: list[Entry]) -> Iterator[S
 
 
 def kept(terms: Terms, size: Size, cut: AxisSlice) -> Size:
-    """Return the number of indices that a slice takes of an axis."""
+    """Return the number of indices that a slice selects from an axis of this size; a symbol if it is not a number."""
     begin, end, stride = cut.begin, cut.end, cut.stride
     if isinstance(size, int) and isinstance(stride, int) and _is_number(begin) and _is_number(end) and stride:
-        # Python's slices clamp as the operator does; a masked end is None for both
+        # Python's slices clamp as the operator does; a masked bound is None for both.
         first = begin if isinstance(begin, int) else None
         last = end if isinstance(end, int) else None
         return len(range(size)[first:last:stride])
@@ -110,11 +115,12 @@ def kept(terms: Terms, size: Size, cut: AxisSlice) -> Size:
 
 
 def _is_number(bound: Size | None) -> bool:
+    """Return whether a bound is masked (None) or a number."""
     return bound is None or isinstance(bound, int)
 
 
 def _up_to(terms: Terms, size: Size, end: Size | None) -> Size:
-    """Return the size of [:end]."""
+    """Return the size of the slice [:end] of an axis."""
     if end is None or same(end, size):
         return size
     if isinstance(end, int) and end < 0:
@@ -123,14 +129,17 @@ def _up_to(terms: Terms, size: Size, end: Size | None) -> Size:
 
 
 def _from(terms: Terms, size: Size, begin: int) -> Size:
-    """Return the size of [begin:]."""
+    """Return the size of the slice [begin:] of an axis."""
     if begin < 0:
         return as_size(terms.minimum(size, -begin))
     return as_size(terms.maximum(terms.sub(size, begin), 0))
 
 
 def _whole_or_named(terms: Terms, size: Size, cut: AxisSlice) -> Size:
-    """Return the size of any other slice: a name, which equal slices of equal sizes share."""
+    """Return the size of any other slice: a symbol, which equal slices of equal sizes share.
+
+    The slice [::-1] has the size of the axis.
+    """
     if cut.stride == -1 and cut.begin is None and cut.end is None:
         return size
     begin, end, stride = cut.begin, cut.end, cut.stride
@@ -139,7 +148,7 @@ def _whole_or_named(terms: Terms, size: Size, cut: AxisSlice) -> Size:
 
 
 def strided_slice_elements(call: Call) -> Elements | None:
-    """Return the elements whose index along each axis is taken, in row-major order."""
+    """Return the elements that the slice selects, in row-major order; None if they are not known."""
     elements, dims, length = call.elements(0), call.dims(0), call.length(1)
     if elements is None or dims is None or length is None:
         return None
@@ -154,7 +163,7 @@ def strided_slice_elements(call: Call) -> Elements | None:
 
 
 def _taken(call: Call, entry: Entry, size: int) -> Sequence[int] | None:
-    """Return the indices of an axis that an entry takes; None if they are not known."""
+    """Return the indices that the slice selects of one axis; None if they are not known or out of range."""
     if entry.axis is None or entry.at is None:
         return range(size)
     cut = axis_slice(call, entry.at)
