@@ -1,8 +1,10 @@
-"""Build the documentation's site with Zensical, or serve it while pages are written. Needs the extra [docs].
+"""Build the documentation's site with Zensical, or serve it while pages are written.
 
     python scripts/build_site.py                 build into build/site; a fault prints its place, and the status is 1
     python scripts/build_site.py --site FOLDER   build into another folder
     python scripts/build_site.py --serve         serve at http://localhost:8000, and build after each change of docs/
+
+Needs the extra [docs].
 """
 
 from __future__ import annotations
