@@ -4,8 +4,8 @@
 
 A family is one kind of model, and `--family list` prints all families. The second file of a pair is a copy of the first
 file with a few mutations. Some mutations keep the computation and others change it. The generators of models in tests/
-are not used. `--out` stores the files of each wrong pair. Exit status: 1 if the runs of a proved pair differ, or if the
-proof raises an unexpected exception, else 0.
+are not used. `--out` stores the files of each wrong pair. A pair is wrong if the proof raises an unexpected exception,
+or if the pair is proved and the second file fails or returns other results. Exit status: 1 if a pair is wrong, else 0.
 """
 
 from __future__ import annotations
@@ -31,9 +31,12 @@ MADE_BY = {
     **dict.fromkeys(tflite_pairs.FAMILIES, tflite_pairs.pair),
 }
 ROUNDED = ("returns the same last bit", "sums of 8 bits are rounded")
-"""Parts of the texts of assumptions of the proof under which the last bit of a result may differ."""
+"""Texts by which assumptions of the proof are recognized under which the last bit of a result may differ."""
 NOT_EMPTY = (" is 0", "size of 0")
-"""Parts of the texts of assumptions of the proof about sizes of 0. With such an assumption, no size of 0 is run."""
+"""Texts by which assumptions of the proof about sizes of 0 are recognized.
+
+A pair that is proved with such an assumption is not run with a size of 0.
+"""
 
 
 def write(pair: Pair, folder: Path) -> tuple[Path, Path]:

@@ -6,8 +6,7 @@
 Copies and fixes take turns in one folder. Files are cached. Each run starts after the last output is deleted and all
 pending writes are on the disk, and the time to flush the new output is not counted. The median counts. Memory is the
 largest resident set of any fix, mapped file pages included. The models (8 GB with an output) are built in a temporary
-folder, or kept in FOLDER. Exit status: 0 within the limits, 1 beyond a limit, 2 if a run failed. Memory is measured as
-Linux counts it.
+folder, or kept in FOLDER. Exit status: 0 within the limits, 1 beyond a limit, 2 if a run failed. For Linux.
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ class Measured:
     opened: str | None = None
     """The tracer that saw the external data file opened, or None.
 
-    None means that the file was not opened, or that the row does not forbid to open the file.
+    None means that the file was not opened, or that the row is not `closed`, so nothing was traced.
     """
 
     @property
@@ -261,9 +260,10 @@ HEAD = (
 
 
 def growth(measured: Sequence[Measured]) -> list[str]:
-    """Print how much longer 100,000 nodes take than 10,000 nodes, and return a line if this is beyond the limit.
+    """Compare the seconds of a fix of 100,000 nodes with those of a fix of 10,000 nodes.
 
-    Do nothing and return an empty list if one of both rows was not measured.
+    Print the quotient of both medians, and return a line if the quotient exceeds the limit. Return an empty list
+    without any output if one of both rows was not measured.
     """
     medians = {each.row.name: each.median for each in measured}
     if not {"nodes-10k", "nodes-100k"} <= medians.keys():

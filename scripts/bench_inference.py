@@ -40,7 +40,7 @@ from graphfix.targets.registry import TARGETS
 
 VARIANTS = ("ranks", "explicit", "compact", "onnxruntime")
 BLOCK = 0.02
-"""The least seconds that the runs of one variant take in a round."""
+"""The seconds that all runs of one variant in a round should take, from which the number of runs is computed."""
 MOST = 200
 """The largest number of runs of a variant in a round."""
 LOADS = 4
@@ -102,7 +102,7 @@ def in_turn(files: Mapping[str, Path], case: Case, rounds: int) -> Times:
 
 
 def _short(error: Exception) -> str:
-    """Return the first 80 characters of an error's text, or the exception's name if the text is empty."""
+    """Return the first 80 characters of an error's text on one line, or the exception's name if the text is empty."""
     return " ".join(str(error).split())[:80] or type(error).__name__
 
 

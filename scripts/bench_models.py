@@ -35,7 +35,7 @@ def _varint(number: int) -> bytes:
 
 
 def _width(total: int) -> int:
-    """Return the width D, a multiple of 32, with which the matrices of 64 layers have about `total` bytes together."""
+    """Return the least multiple of 32 as the width D, so that 64 matrices [D,D] of float32 have about `total` bytes."""
     return -(-math.isqrt(total // (4 * LAYERS)) // 32) * 32
 
 

@@ -167,9 +167,10 @@ def run(options: argparse.Namespace, folder: Path) -> list[str]:
 
 
 def growth(measured: Sequence[Measured]) -> list[str]:
-    """Compare the processes for 100,000 nodes and for 10,000, and return a line if the quotient exceeds the limit.
+    """Compare the seconds of the proof's process for 100,000 nodes with those for 10,000 nodes.
 
-    Do nothing and return an empty list if one of both rows was not measured.
+    Print the quotient of both medians, and return a line if the quotient exceeds the limit. Return an empty list
+    without any output if one of both rows was not measured.
     """
     medians = {each.name: statistics.median(each.total_seconds) for each in measured}
     if not {"nodes-10k", "nodes-100k"} <= medians.keys():

@@ -34,7 +34,7 @@ def seconds() -> float:
 
 
 def timed(task: Task) -> float:
-    """Verify, and return the CPU seconds. A verdict other than "equal" is printed on stderr."""
+    """Verify the pair of the task, and return the CPU seconds. A verdict other than "equal" is printed on stderr."""
     started = seconds()
     verdict = checker.verify(task)
     if verdict.status != "equal":

@@ -222,8 +222,8 @@ def slice_(draft: Draft) -> None:
 def collapse(draft: Draft) -> None:
     """Reduce a value to one number, and add the number to a new small input.
 
-    The runtime may then use the memory of the reduced value for other results, which is where a wrong buffer size
-    shows.
+    After that, the runtime may use the memory of the reduced value for other results. A wrong buffer size then changes
+    them.
     """
     value = draft.some()
     total = draft.node("ReduceMax", [value], value.kind, (), keepdims=0)

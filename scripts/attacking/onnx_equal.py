@@ -55,8 +55,8 @@ def places(
 ) -> list[tuple[GraphProto, int, int, Value]]:
     """Return all operands that `accept` accepts, in the main graph and in all bodies.
 
-    `accept` is called with the node, the index of the operand, and the operand's value. Only operands that the draft
-    has a value for are considered. Each result contains the graph, the index of the node, the index of the operand, and
+    `accept` is called with the node, the index of the operand, and the operand's value. Operands whose value the draft
+    does not contain are skipped. Each result contains the graph, the index of the node, the index of the operand, and
     the value.
     """
     return [
@@ -93,7 +93,10 @@ def _moved(graph: GraphProto, at: int, draft: Draft, operator: str, operand: str
 
 
 def default_stated(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Add an attribute with its default value to a node that has no such attribute."""
+    """Add an attribute with its default value to a node that has no such attribute.
+
+    Return whether the model was changed.
+    """
     found = [
         (node, name, value)
         for graph in graphs(model.graph)
@@ -109,7 +112,10 @@ def default_stated(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def axis_negative(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Write an axis attribute as a negative number instead of a positive number, or the opposite way round."""
+    """Write an axis attribute as a negative number instead of a positive number, or the opposite way round.
+
+    Return whether the model was changed.
+    """
     found = [
         (attribute, draft.value_table[node.input[0]].rank)
         for node in model.graph.node
@@ -125,7 +131,10 @@ def axis_negative(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def there_and_back(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Add an axis of size 1 to an operand and remove the axis again, by Unsqueeze and Squeeze or by two Reshapes."""
+    """Add an axis of size 1 to an operand and remove the axis again, by Unsqueeze and Squeeze or by two Reshapes.
+
+    Return whether the model was changed.
+    """
     found = places(model, draft, lambda _node, _, value: value.rank < 4 and value.kind in ("float32", "int64", "int32"))
     if not found:
         return False
@@ -165,7 +174,10 @@ def _broadcasts(node: NodeProto, draft: Draft) -> tuple[int | str, ...] | None:
 
 
 def lifted(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Make the leading unit axes explicit that a broadcast adds to an operand, by Unsqueeze or Reshape."""
+    """Make the leading unit axes explicit that a broadcast adds to an operand, by Unsqueeze or Reshape.
+
+    Return whether the model was changed.
+    """
     found = places(
         model,
         draft,
@@ -196,7 +208,10 @@ def lifted(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def stretched(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Expand an operand of a broadcasting operator to the shape of the result."""
+    """Expand an operand of a broadcasting operator to the shape of the result.
+
+    Return whether the model was changed.
+    """
 
     def accept(node: NodeProto, _: int, value: Value) -> bool:
         shape = _broadcasts(node, draft) if node.op_type in BROADCASTING else None
@@ -222,7 +237,10 @@ def stretched(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def identity(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Insert an Identity before an operand of a node."""
+    """Insert an Identity before an operand of a node.
+
+    Return whether the model was changed.
+    """
     found = places(model, draft, lambda _, _place, value: value.kind in ("float32", "int64") and value.rank > 1)
     if not found:
         return False
@@ -234,7 +252,10 @@ def identity(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def constant_form(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Change how an initializer is stored: as a Constant node, or as typed numbers instead of raw bytes."""
+    """Change how an initializer is stored: as a Constant node, or as typed numbers instead of raw bytes.
+
+    Return whether the model was changed.
+    """
     initializers = [one for one in model.graph.initializer if one.data_type in (TensorProto.FLOAT, TensorProto.INT64)]
     if not initializers:
         return False
@@ -249,7 +270,10 @@ def constant_form(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def constant_stretched(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Replace a constant operand of a broadcasting operator by a constant that has the shape of the result."""
+    """Replace a constant operand of a broadcasting operator by a constant that has the shape of the result.
+
+    Return whether the model was changed.
+    """
     stored = {one.name for one in model.graph.initializer}
     found = [
         one
@@ -269,7 +293,10 @@ def constant_stretched(model: ModelProto, draft: Draft, rng: random.Random) -> b
 
 
 def declared(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Declare the type and the sizes of an inner value, or remove such a declaration."""
+    """Declare the type and the sizes of an inner value, or remove such a declaration.
+
+    Return whether the model was changed.
+    """
     if model.graph.value_info and rng.random() < 0.5:
         model.graph.value_info.pop()
         return True
@@ -289,7 +316,10 @@ def declared(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def twin(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Copy a node, and let one reader of its result read the copy's result."""
+    """Copy a node, and let one reader of its result read the copy's result.
+
+    Return whether the model was changed.
+    """
     makers = {name: node for node in model.graph.node for name in node.output if len(node.output) == 1}
     found = [
         one
@@ -308,7 +338,10 @@ def twin(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def wrapped(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Move a node with one result into an If with a constant condition; both branches contain the node."""
+    """Replace a node with one result by an If with a constant condition. Both branches contain a copy of the node.
+
+    Return whether the model was changed.
+    """
     found = [
         at
         for at, node in enumerate(model.graph.node)
@@ -362,7 +395,7 @@ EQUAL = (
     twin,
     wrapped,
 )
-"""The mutations by frequency.
+"""The mutations from which one is chosen at random; some are listed several times to be chosen more often.
 
-`renamed` is not included, because it changes names that the others look up in the draft.
+`renamed` is not included, because it changes names that all other mutations look up in the draft. It is applied last.
 """

@@ -301,7 +301,7 @@ def function(draft: Draft) -> None:
 
 
 def lie(draft: Draft) -> None:
-    """Declare random sizes for an inner value: some wrong, and some right but without the symbol."""
+    """Declare random sizes for an inner value, so a declared size may be right, wrong, absent or another symbol."""
     value = draft.find(lambda one: one.rank > 0 and any(one.name in node.output for node in draft.nodes))
     if value is not None and all(info.name != value.name for info in draft.stored):
         shape = [draft.rng.choice([dim, dim, None, 1, 7, "Q"]) for dim in value.shape]

@@ -37,7 +37,8 @@ def _sizes(pair: Pair, run: int) -> dict[str, int]:
 def fed(feed: Feed, sizes: dict[str, int], run: int, rng: np.random.Generator) -> np.ndarray:
     """Return the value of an input, random unless the feed states a value.
 
-    In runs with an odd number some elements are special, such as NaN or the smallest integer.
+    In runs with an odd number, some floats and some unbounded integers are special, such as NaN or the smallest
+    integer.
     """
     shape = tuple(sizes[dim] if isinstance(dim, str) else dim for dim in feed.shape)
     if feed.value is not None:

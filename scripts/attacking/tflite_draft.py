@@ -149,11 +149,11 @@ class Subgraph:
         return result
 
     def kind(self, at: int) -> str:
-        """Return numpy's name of a tensor's type."""
+        """Return the name of the type of tensor `at`, such as `int8` or `resource`."""
         return next(name for name, number in TYPES.items() if number == self.graph.tensors[at].type)
 
     def shape(self, at: int) -> Shape:
-        """Return a tensor's shape, with `N` for each size that is not constant."""
+        """Return the shape of tensor `at`, with `N` for each size that is not constant."""
         tensor = self.graph.tensors[at]
         signature = tensor.shapeSignature if tensor.shapeSignature is not None else tensor.shape
         return tuple("N" if dim == -1 else int(dim) for dim in signature)

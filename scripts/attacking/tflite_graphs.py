@@ -66,7 +66,10 @@ def _partner(graph: Subgraph, value: int) -> int:
 
 
 def binary(graph: Subgraph, kind: str = "float32") -> None:
-    """Append an operator that broadcasts, sometimes with a fused activation."""
+    """Append an operator that broadcasts two tensors of the type `kind`, sometimes with a fused activation.
+
+    Nothing is appended for an 8-bit MAXIMUM.
+    """
     rng = graph.model.rng
     value = _some(graph, kind)
     other = _partner(graph, value)
@@ -267,7 +270,7 @@ def sparse(graph: Subgraph) -> None:
 
 
 def narrow(graph: Subgraph) -> None:
-    """Append an operator of int8 or uint8."""
+    """Append an operator on int8 or uint8 tensors, or sometimes nothing."""
     kind = graph.model.rng.choice(["int8", "uint8"])
     graph.model.rng.choice([binary, binary, moves])(graph, kind)
 

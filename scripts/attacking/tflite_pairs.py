@@ -72,7 +72,10 @@ def _broadcasts(graph: Subgraph, at: int) -> Shape | None:
 
 
 def lifted(model: TfliteDraft, rng: random.Random) -> bool:
-    """Make leading unit axes explicit that a broadcast adds to an operand, by RESHAPE or EXPAND_DIMS."""
+    """Make leading unit axes explicit that a broadcast adds to an operand, by RESHAPE or EXPAND_DIMS.
+
+    Return whether the model was changed.
+    """
     found = [
         (graph, at, place)
         for graph, at, place in _places(model)
@@ -93,7 +96,10 @@ def lifted(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def stretched(model: TfliteDraft, rng: random.Random) -> bool:
-    """Stretch an operand of a broadcast to the result's shape, by BROADCAST_TO or by storing a larger constant."""
+    """Stretch an operand of a broadcast to the result's shape, by BROADCAST_TO or by storing a larger constant.
+
+    Return whether the model was changed.
+    """
     found = [
         (graph, at, place)
         for graph, at, place in _places(model)
@@ -120,7 +126,10 @@ def stretched(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def there_and_back(model: TfliteDraft, rng: random.Random) -> bool:
-    """Add a leading axis of size 1 to an operand and remove it again, by two RESHAPEs."""
+    """Add a leading axis of size 1 to an operand and remove it again, by two RESHAPEs.
+
+    Return whether the model was changed.
+    """
     found = [
         (graph, at, place)
         for graph, at, place in _places(model)
@@ -142,7 +151,10 @@ def there_and_back(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def renamed(model: TfliteDraft, rng: random.Random) -> bool:
-    """Rename the inner tensors of one subgraph."""
+    """Rename the inner tensors of one subgraph.
+
+    Return whether the model was changed.
+    """
     graph = rng.choice(model.graphs)
     face = {*graph.graph.inputs, *graph.graph.outputs}
     for at, tensor in enumerate(graph.graph.tensors):
@@ -152,7 +164,10 @@ def renamed(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def shared(model: TfliteDraft, rng: random.Random) -> bool:
-    """Store a constant a second time, and let one operand read the copy."""
+    """Store a constant a second time, and let one operand read the copy.
+
+    Return whether the model was changed.
+    """
     found = [
         (graph, at, place)
         for graph, at, place in _places(model)
@@ -176,7 +191,10 @@ def shared(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def operand(model: TfliteDraft, rng: random.Random) -> bool:
-    """Let an operand read another tensor of the same type, or exchange the first two operands."""
+    """Let an operand read another tensor of the same type, or exchange the first two operands.
+
+    Return whether the model was changed.
+    """
     graph, at, place = rng.choice(_places(model))
     inputs = graph.graph.operators[at].inputs
     if len(inputs) > 1 and rng.random() < 0.5:
@@ -193,7 +211,10 @@ def operand(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def constant(model: TfliteDraft, rng: random.Random) -> bool:
-    """Change a byte of a constant's data, or its shape."""
+    """Change a byte of a constant's data, or its shape.
+
+    Return whether the model was changed.
+    """
     tensors = [tensor for graph in model.graphs for tensor in graph.graph.tensors if tensor.buffer]
     if not tensors:
         return False
@@ -212,7 +233,10 @@ def constant(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def operator(model: TfliteDraft, rng: random.Random) -> bool:
-    """Replace an operator by a similar operator with default options."""
+    """Replace an operator by a similar operator with default options.
+
+    Return whether the model was changed.
+    """
     found = [
         (graph, at)
         for graph in model.graphs
@@ -228,7 +252,10 @@ def operator(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def option(model: TfliteDraft, rng: random.Random) -> bool:
-    """Change a field of an operator's options."""
+    """Change a field of an operator's options.
+
+    Return whether the model was changed.
+    """
     found = [
         (operator.builtinOptions, name)
         for graph in model.graphs
@@ -246,7 +273,10 @@ def option(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def declaration(model: TfliteDraft, rng: random.Random) -> bool:
-    """Change the type, the shape, the shape signature, the scale, `isVariable` or `hasRank` of a tensor."""
+    """Change the type, the shape, the shape signature, the scale, `isVariable` or `hasRank` of a tensor.
+
+    Return whether the model was changed.
+    """
     graph = rng.choice(model.graphs)
     tensor = rng.choice(graph.graph.tensors)
     action = rng.choice(["type", "size", "signature", "scale", "variable", "rank"])
@@ -266,7 +296,10 @@ def declaration(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def dropped(model: TfliteDraft, rng: random.Random) -> bool:
-    """Let all readers of an operator's first result read the operator's first operand instead."""
+    """Let all readers of an operator's first result read the operator's first operand instead.
+
+    Return whether the model was changed.
+    """
     graph, at, _ = rng.choice(_places(model))
     operator = graph.graph.operators[at]
     if not operator.outputs or not operator.inputs:
@@ -277,7 +310,10 @@ def dropped(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def body(model: TfliteDraft, rng: random.Random) -> bool:
-    """Let a subgraph return another tensor of the same type."""
+    """Let a subgraph return a random tensor of the same type in place of one of its outputs.
+
+    Return whether the model was changed.
+    """
     graph = rng.choice(model.graphs)
     if not graph.graph.outputs:
         return False
@@ -288,7 +324,10 @@ def body(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def moved(model: TfliteDraft, rng: random.Random) -> bool:
-    """Exchange two neighbors in the order of execution."""
+    """Exchange two neighbors in the order of execution.
+
+    Return whether the model was changed.
+    """
     graph = rng.choice(model.graphs)
     operators = graph.graph.operators
     if len(operators) < 2:
@@ -299,7 +338,10 @@ def moved(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def stretched_wrongly(model: TfliteDraft, rng: random.Random) -> bool:
-    """Insert a BROADCAST_TO, RESHAPE or TILE before an operand, mostly with a wrong shape."""
+    """Insert a BROADCAST_TO, RESHAPE or TILE before an operand, mostly with a wrong shape.
+
+    Return whether the model was changed.
+    """
     graph, at, place = rng.choice(_places(model))
     value = graph.graph.operators[at].inputs[place]
     shape = [int(dim) if isinstance(dim, int) else 1 for dim in graph.shape(value)]

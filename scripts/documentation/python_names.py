@@ -114,7 +114,7 @@ def _keywords(functions: list[Callable[..., object]]) -> Iterator[str]:
 
 
 def _options() -> dict[str, tuple[str, str]]:
-    """Return the command line's option and its help for each keyword that Python uses in its place."""
+    """Return for each keyword the option of the command line with the same meaning, and the option's help."""
     found = {}
     for command in reversed(commands_of(parser()).values()):
         for action in command._actions:  # noqa: SLF001

@@ -81,7 +81,8 @@ def made(folder: Path, install: bool = True) -> Mapping[str, Environment]:
 def _ours() -> tuple[str, Sequence[Sequence[str]]]:
     """Return the stamp of graphfix's sources, and the arguments of two calls of `pip install`.
 
-    The second call installs only the wheel again, because pip skips a package whose version has not changed.
+    The first call installs graphfix with its dependencies. The second call installs graphfix again, without
+    dependencies.
     """
     digest = hashlib.sha256((ROOT / "pyproject.toml").read_bytes())
     for path in sorted(path for top in SOURCES for path in (ROOT / top).rglob("*") if path.is_file()):
