@@ -105,7 +105,7 @@ class Measured:
     fixes: tuple[float, ...]
     copies: tuple[float, ...]
     saves: tuple[float, ...]
-    """Empty if the row has no limit for them."""
+    """Seconds of each load and save by onnx; empty if the row's limit does not use this time."""
     peak: int
     opened: str | None = None
     """The tracer that saw the external data file opened, or None.
@@ -177,7 +177,7 @@ def model_of(row: Row, folder: Path) -> Path:
 
 
 def was_opened(command: Sequence[str], name: str) -> str | None:
-    """Run a command once more; return the tracer that saw the file `name` opened, or None if the file was not opened.
+    """Run a command, and return the tracer that saw the file `name` opened, or None if the file was not opened.
 
     The tracer is strace if strace is installed, else an audit hook of Python. Raise BenchError if the command fails or
     the tracer saw nothing at all.
@@ -304,7 +304,7 @@ def run(options: argparse.Namespace, folder: Path) -> list[str]:
 
 
 def main(measured: Callable[[argparse.Namespace, Path], list[str]], description: str) -> int:
-    """Run the command line of a benchmark of these rows, and return the exit status.
+    """Run the command line of a benchmark of the rows in `ROWS`, and return the exit status.
 
     `measured` receives the options and the folder of the models, and returns a line for each exceeded limit.
     """

@@ -70,8 +70,8 @@ def batch(folder: Path, output: Path, jobs: int, environment: Mapping[str, str],
 def fixed(folder: Path, number: int, environment: Mapping[str, str]) -> list[Path]:
     """Return the paths of about `number` models of models/ that `fix` writes, ONNX and TFLite in turn.
 
-    The models are copied to `folder`, and a batch finds out which of them `fix` writes. The result contains paths of
-    copies.
+    The models are copied to `folder`, and a batch finds out which of them `fix` writes. The result contains the paths
+    of the copies.
     """
     every = [path for path in (ROOT / "models").rglob("*") if path.suffix in (".onnx", ".tflite")]
     few = sorted(path for path in every if not path.is_relative_to(ZOO) and path.stat().st_size <= LARGEST)

@@ -66,7 +66,7 @@ class Row:
 
     @property
     def limit(self) -> float:
-        """Return the limit of the seconds of a fix of this model."""
+        """Return the largest number of seconds that a fix of the model may take."""
         return (
             MOST_SECONDS if self.inference is None else min(MOST_SECONDS, MOST_INFERENCES * self.inference + OVERHEAD)
         )

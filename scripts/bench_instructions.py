@@ -1,9 +1,10 @@
-"""Count the interpreter instructions that loading and inferring a model takes; this number does not depend on load.
+"""Count the interpreter instructions that loading and inferring a model takes.
 
     python scripts/bench_instructions.py [--tree LABEL=FOLDER]... MODEL_OR_FOLDER ...
 
-Each checkout (without `--tree`, this one) infers each model twice in one process, and the second time counts. Code in C
-counts as one call instruction. With two checkouts, the quotients after / before follow, the largest first.
+Unlike the time, this number does not depend on how busy the machine is. Each checkout (without `--tree`, this checkout)
+infers each model twice in one process, and the second time counts. Code in C counts as one call instruction. With two
+checkouts, the quotients after / before follow, the largest first.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def _count_all(paths: Sequence[Path]) -> dict[str, int]:
 
 
 def models(given: Sequence[str]) -> list[Path]:
-    """Return the given files, and all models inside the given folders, without those that are larger than `LARGEST`."""
+    """Return the given files, and all models inside the given folders. Files larger than `LARGEST` are skipped."""
     paths = [Path(each).resolve() for each in given]
     inside = [file for path in paths if path.is_dir() for file in sorted(path.rglob("*")) if file.suffix in SUFFIXES]
     every = [*(path for path in paths if path.is_file()), *inside]

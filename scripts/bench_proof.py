@@ -60,7 +60,7 @@ class Measured:
     total_seconds: tuple[float, ...]
     """Seconds of the whole process of each proof."""
     saves: tuple[float, ...]
-    """Seconds of onnx's load and save of the first file; empty if the row has no limit for them."""
+    """Seconds of onnx's load and save of the first file; empty if the row's limit does not use this time."""
     peak: int
     mib: float | None
 

@@ -43,7 +43,10 @@ def timed(task: Task) -> float:
 
 
 def measure(model: Path, turns: int, folder: Path) -> tuple[float, float, int]:
-    """Return the median seconds without claims, the median seconds with claims, and the number of claims."""
+    """Return the median seconds of the runs without claims and with claims, and the number of claims.
+
+    The model is fixed first, and its runs take turns without and with the claims.
+    """
     fixed = folder / f"fixed{model.suffix}"
     graphfix.fix_file(model, fixed, check_result=False)
     claims = claims_of(graphfix.load(model))

@@ -150,7 +150,7 @@ def _parts(path: Path) -> Path:
 
 
 def _etag(path: Path) -> str:
-    """Return a mark that identifies the content of a file by its size and time; files are not changed in place."""
+    """Return an ETag that identifies the content of a file by the file's size and time of change."""
     found = path.stat()
     return f'"{hashlib.sha256(f"{found.st_size} {found.st_mtime_ns}".encode()).hexdigest()[:32]}"'
 

@@ -105,7 +105,7 @@ class Use:
     """Empty if the use has no guard."""
 
     def __str__(self) -> str:
-        """Return the line that is printed."""
+        """Return the line that the script prints for the use."""
         guard = self.guard or "NO GUARD"
         return f"{self.file}:{self.line}: {self.name} (not on {' and '.join(self.systems)}): {guard}"
 
@@ -332,7 +332,7 @@ def _statements_before(inside: ast.AST, outer: ast.AST) -> list[ast.stmt]:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A name of a module that some systems lack.
+    """A use of a module's name that some systems lack: the module, these systems, and the imported modules of the file.
 
     `shows` decides whether a condition makes sure that the name exists.
     """
@@ -342,7 +342,7 @@ class _Asked:
     modules: Mapping[str, str]
 
     def shows(self, test: ast.expr, truth: bool) -> bool:
-        """Return whether the name certainly exists if the condition `test` has this truth."""
+        """Return whether the name certainly exists if the value of the condition `test` is `truth`."""
         match test:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return self.shows(operand, not truth)
@@ -374,7 +374,10 @@ def _refuses(path: Path, function: str) -> bool:
 
 
 def main(folders: Sequence[str] = (), root: Path = ROOT) -> int:
-    """Print all uses in these folders of `root`, and return the exit status."""
+    """Print all uses in the folders of `root`, and return the exit status.
+
+    Without folders, the folders are graphfix/ and rewrites/, and rows of the tables that match no use are printed too.
+    """
     paths = [path for folder in folders or ("graphfix", "rewrites") for path in sorted((root / folder).rglob("*.py"))]
     found = [use for path in paths for use in uses(path, root)]
     print(*found, sep="\n", end="\n" if found else "")

@@ -67,7 +67,7 @@ def _message(path: str, call: ast.Call) -> Message | None:
 
 
 def _text(node: ast.expr) -> str:
-    """Return a text of the code without its quotes; computed parts are code in braces."""
+    """Return the text of an expression without quotes, and with computed parts as code in braces."""
     match node:
         case ast.Constant():
             return str(node.value)

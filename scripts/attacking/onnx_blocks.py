@@ -136,7 +136,7 @@ def lift(draft: Draft) -> None:
 
 
 def reduction(draft: Draft) -> None:
-    """Append a reduction of one axis. ReduceSum drops the axis, and the other operators keep it with size 1."""
+    """Append a reduction of one axis. ReduceSum drops the axis, and the other operators keep the axis with size 1."""
     value = draft.some()
     if not value.rank:
         return
@@ -211,7 +211,7 @@ def slice_(draft: Draft) -> None:
     )
     count: int | str = len(range(*slice(start, end, step).indices(size)))
     if step < 0 < end:
-        # onnxruntime's kernel and its shape inference at load time interpret this end differently
+        # onnxruntime's kernel and onnxruntime's shape inference at load time interpret this end differently
         count = draft.fresh("?s")
     if not count:
         return

@@ -55,7 +55,7 @@ class Value:
 
 
 def meet(one: Shape, other: Shape) -> Shape | None:
-    """Return the shape to which two shapes broadcast, or None if they do not certainly broadcast.
+    """Return the shape to which two shapes broadcast, or None if the shapes do not broadcast for certain.
 
     Shapes are right-aligned: `[4,1]` and `[3]` -> `[4,3]`. The symbols `N` and `M` do not certainly broadcast.
     """
@@ -187,7 +187,7 @@ class Draft:
         return inner
 
     def info(self, value: Value, *, sizes: bool = True) -> Any:  # noqa: ANN401 - a protobuf message
-        """Return the ONNX declaration of a value; without `sizes` only the type and the rank are declared."""
+        """Return the ONNX declaration of a value. If `sizes` is false, only the type and the rank are declared."""
         shape = list(value.shape) if sizes else [None] * value.rank
         return helper.make_tensor_value_info(value.name, KINDS[value.kind], shape)
 

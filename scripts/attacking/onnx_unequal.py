@@ -242,7 +242,7 @@ def body(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 def bypassed(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
     """Let a body return the operand of an Identity instead of the Identity's result.
 
-    Some runtimes compute this wrongly.
+    Some runtimes compute wrong results for a body that returns its own input.
 
     Return whether the model was changed.
     """
@@ -288,7 +288,7 @@ def versions(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def optional(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Remove an operand or a result of a node, or replace it by an empty name, or add an empty name.
+    """Remove an operand or a result of a node, or replace the operand or result by an empty name, or add an empty name.
 
     Return whether the model was changed.
     """

@@ -58,7 +58,7 @@ class Tally:
     """Counts of pairs of one family.
 
     `run` counts proved pairs that ran, `wrong` pairs with an error, `equal` pairs that are equal by construction, and
-    `equal_proved` those of them that were proved.
+    `equal_proved` pairs that are equal by construction and proved.
     """
 
     pairs: int = 0

@@ -1,7 +1,7 @@
 """Make a random pair of TFLite files of a family: a random model, and a copy with mutations.
 
-The mutations in `EQUAL` keep the computation. Those in `UNEQUAL` mostly change it or make the model invalid. Each
-mutation changes the model in place and returns whether it changed something.
+The mutations in `EQUAL` keep the computation. The mutations in `UNEQUAL` mostly change the computation or make the
+model invalid. Each mutation changes the model in place and returns whether the model was changed.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def stretched(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def there_and_back(model: TfliteDraft, rng: random.Random) -> bool:
-    """Add a leading axis of size 1 to an operand and remove it again, by two RESHAPEs.
+    """Add a leading axis of size 1 to an operand and remove the axis again, by two RESHAPEs.
 
     Return whether the model was changed.
     """

@@ -30,7 +30,7 @@ def made() -> dict[str, str]:
 def _right_aligned(op: str, *shapes: tuple[Size, ...], space: tuple[Size, ...], focus: int) -> Callable[[], str]:
     """Return a function that draws a broadcast of right-aligned operands.
 
-    `space` is the shape of the result, and `focus` the index of the operand that is drawn in detail.
+    `space` is the shape of the result. The operand with the index `focus` is also drawn as a box inside the result.
     """
 
     def draw() -> str:

@@ -32,7 +32,7 @@ LAST_TWO = frozenset({*_PRODUCTS, "BATCH_MATMUL"})
 
 
 def onnx_operands(op: str, domain: str, version: int, count: int) -> Sequence[int]:
-    """Return the indices of the operands that an ONNX operator broadcasts; empty if it does not broadcast.
+    """Return the indices of the operands that an ONNX operator broadcasts; empty if the operator does not broadcast.
 
     `version` is the operator set, and `count` the number of the node's operands.
     """
@@ -64,7 +64,7 @@ class Counted:
 
 
 def count(nodes: Iterable[tuple[str, Seen]]) -> Counted:
-    """Count the operands that nodes broadcast. Each node is its operator and the shapes that it had.
+    """Count the operands that nodes broadcast. Each node is a pair: its operator, and the shapes in its runs.
 
     An operand is counted once if it broadcasts in any of the node's runs.
     """
@@ -82,7 +82,10 @@ def count(nodes: Iterable[tuple[str, Seen]]) -> Counted:
 
 
 def _stretched(op: str, mine: Shape, result: Shape) -> bool:
-    """Return whether an operand of shape `mine` is repeated along an axis of `result`."""
+    """Return whether an operand of shape `mine` is repeated along an axis of `result`.
+
+    Leading axes that the operand lacks count as size 1. The last two axes of a matrix product are not compared.
+    """
     cut = 2 if op in LAST_TWO else 0
     lifted = (1,) * (len(result) - len(mine)) + mine
     return any(lifted[axis] == 1 != result[axis] for axis in range(len(result) - cut))

@@ -53,7 +53,8 @@ def _each(
 ) -> Claim | None:
     """Return the claim that for each model graphfix's figure is at most `limit` times the other tool's figure.
 
-    Return None if the other tool has no results. `of` reads the figure from a cell, and `said` and `unit` are texts.
+    Return None if the other tool has no results. `of` reads the figure from a cell, `said` is the claim's text, and
+    `unit` is the text behind a figure.
     """
     ratios = {row.model: _ratio(row.cells, other, of) for row in rows if _done(row.cells, other)}
     if not ratios:

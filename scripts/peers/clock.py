@@ -112,7 +112,7 @@ def _text(file: IO[bytes]) -> str:
 
 
 def _kill(process: int, late: threading.Event) -> None:
-    """Record in `late` that the process took too long, and kill it with all processes of its group."""
+    """Record in `late` that the process took too long, and kill the process with all processes of its group."""
     late.set()
     with suppress(ProcessLookupError):
         os.killpg(process, signal.SIGKILL)

@@ -64,7 +64,9 @@ def default_folder() -> Path:
 
 
 def made(folder: Path, install: bool = True) -> Mapping[str, Environment]:
-    """Return both environments by name. With `install`, create those that do not exist or are out of date.
+    """Return both environments by name.
+
+    With `install`, create or update environments that are absent or out of date.
 
     Raise EnvironmentFailedError if a command fails.
     """

@@ -1,6 +1,6 @@
-"""Run a model and the results of tools for it, and compare the outputs.
+"""Run a model and the results of tools for the model, and compare the outputs.
 
-This is a separate process that quality.py starts.
+quality.py starts this module as a separate process.
 
     python -P -m peers.judge < ASKED
 
@@ -40,7 +40,7 @@ class Format(Protocol):
         """Run the model without optimizations, and return its outputs by name."""
 
     def counted(self, model: Path, feeds: Feeds) -> tuple[int, Counted]:
-        """Return the number of nodes, and the operands that they broadcast in a run."""
+        """Run the model, and return the number of its nodes and the counts of the broadcast operands."""
 
 
 @dataclass(frozen=True)

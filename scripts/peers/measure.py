@@ -48,7 +48,7 @@ def order(names: Sequence[str], turn: int) -> list[str]:
 
 
 def turns(first: float, runs: int) -> int:
-    """Return how many runs follow a peer's first run, which took `first` seconds.
+    """Return how many runs follow a peer's first run, which took `first` seconds. At most `runs` runs follow.
 
     If no run follows, the first run is the measurement.
     """

@@ -62,7 +62,7 @@ def outputs(model: Path, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def counted(model: Path, given: Mapping[str, Any]) -> tuple[int, Counted]:
-    """Return the number of nodes, and the operands that they broadcast in a run.
+    """Run the model, and return the number of its nodes and the counts of the broadcast operands.
 
     A copy of the model is run, in which Shape nodes return the shapes of all broadcast operands and their results.
     """

@@ -87,7 +87,7 @@ def zoo(results: Results, format_: str) -> list[str]:
 
 
 def made(results: Results, format_: str) -> list[str]:
-    """Return the tables of one format's models that are built for a size."""
+    """Return the tables of one format's models that are not from the zoo, such as models that are built for a size."""
     rows = [row for row in results.rows if row.group == "made" and row.format == format_]
     return _tables(f"Made models, {NAMES[format_]}", rows, format_, _usual(results), summed=False)
 
@@ -132,7 +132,7 @@ def _tables(title: str, rows: Sequence[Row], format_: str, usual: str, *, summed
 
 
 def _runs(rows: Sequence[Row]) -> str:
-    """Return of how many runs the medians are, as a text."""
+    """Return a text that states how many runs each median is computed from."""
     counts = [len(cell.runs) for row in rows for cell in row.cells.values() if cell.runs]
     few, many = (min(counts), max(counts)) if counts else (0, 0)
     return f"medians of {few} to {many} runs" if few < many else f"medians of {many} runs" if many > 1 else "one run"
