@@ -52,9 +52,9 @@ def write(pair: Pair, folder: Path) -> tuple[Path, Path]:
 def examine(pair: Pair, folder: Path, runner: Runner) -> tuple[str, bool, str]:
     """Write the pair into `folder`, prove it, and run it if it is proved.
 
-    Return three parts: the status "proved" or the reason why the pair is not proved, whether the first file ran, and
-    the error that was found, which is empty if there is no error. An unexpected exception of the proof is an error. A
-    difference between the runs is not an error if the first file is not steady (`_is_steady`).
+    Return three parts. The first is "proved", or the reason why the pair is not proved. The second is whether the first
+    file ran. The third is the error that was found, and it is empty if there is no error. An unexpected exception of
+    the proof is an error. A difference between the runs is not an error if the first file is not steady (`_is_steady`).
     """
     before, after = write(pair, folder)
     try:

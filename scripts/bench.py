@@ -4,7 +4,7 @@
                             [--graphfix COMMAND]
 
 Copies and fixes take turns in one folder. Files are cached. Each run starts after the last output is deleted and all
-pending writes are on the disk, and the time to flush the new output is not counted. The median counts. Memory is the
+pending writes are on the disk. The time to flush the new output is not counted. The median counts. Memory is the
 largest resident set of any fix, mapped file pages included. The models (8 GB with an output) are built in a temporary
 folder, or kept in FOLDER. Exit status: 0 within the limits, 1 beyond a limit, 2 if a run failed. For Linux.
 """

@@ -109,8 +109,9 @@ def _short(error: Exception) -> str:
 def variants_of(path: Path, targets: Sequence[str], folder: Path) -> tuple[dict[str, Path], dict[str, str], str]:
     """Fix the model for each target, and save the results in `folder`.
 
-    Return three parts: the path of the original and of each result, the error for each target that failed, and the
-    rewrites of target compact that changed something, as a text.
+    Return three parts. The first contains the path of the original and of each result, by label. The second contains
+    the error of each target that failed. The third is a text that lists the rewrites by which target compact changed
+    the model.
     """
     files, errors, gone = {ORIGINAL: path}, {}, "-"
     for target in targets:

@@ -196,6 +196,7 @@ class Runner:
         self._start()
 
     def _start(self) -> None:
+        """Start the worker process, and keep this end of the pipe to it."""
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
