@@ -1,9 +1,11 @@
-"""Attack the proof with random pairs of whole models: run each proved pair, and save the pairs that differ.
+"""Attack the proof with random pairs of models: run each pair that it proves, and report pairs that differ.
 
     python scripts/attack.py [--seed S] [--pairs N] [--family F ...] [--out FOLDER]
 
-A family is one kind of model: `--family list` prints all. The second file of a pair is the first one with one to three
-mutations. Nothing of the tests' generators is used. Exit status: 1 if a proved pair is wrong.
+A family is one kind of model, and `--family list` prints all families. The second file of a pair is a copy of the first
+file with a few mutations. Some mutations keep the computation and others change it. The generators of models in tests/
+are not used. `--out` stores the files of each wrong pair. A pair is wrong if the proof raises an unexpected exception,
+or if the pair is proved and the second file fails or returns other results. Exit status: 1 if a pair is wrong, else 0.
 """
 
 from __future__ import annotations
@@ -29,13 +31,16 @@ MADE_BY = {
     **dict.fromkeys(tflite_pairs.FAMILIES, tflite_pairs.pair),
 }
 ROUNDED = ("returns the same last bit", "sums of 8 bits are rounded")
-"""Assumptions of the proof after which the last bit may differ."""
+"""Texts by which assumptions of the proof are recognized under which the last bit of a result may differ."""
 NOT_EMPTY = (" is 0", "size of 0")
-"""Assumptions of the proof about sizes of 0."""
+"""Texts by which assumptions of the proof about sizes of 0 are recognized.
+
+A pair that is proved with such an assumption is not run with a size of 0.
+"""
 
 
 def write(pair: Pair, folder: Path) -> tuple[Path, Path]:
-    """Write both files and their data."""
+    """Write both files of the pair and their external data into the folder, and return the paths of both files."""
     paths = folder / f"before{pair.suffix}", folder / f"after{pair.suffix}"
     for path, content in zip(paths, (pair.before, pair.after), strict=True):
         path.write_bytes(content)
@@ -45,7 +50,12 @@ def write(pair: Pair, folder: Path) -> tuple[Path, Path]:
 
 
 def examine(pair: Pair, folder: Path, runner: Runner) -> tuple[str, bool, str]:
-    """Return the proof's answer, whether the pair was run, and what is wrong with it."""
+    """Write the pair into `folder`, prove it, and run it if it is proved.
+
+    Return three parts. The first is "proved", or the reason why the pair is not proved. The second is whether the first
+    file ran. The third is the error that was found, and it is empty if there is no error. An unexpected exception of
+    the proof is an error. A difference between the runs is not an error if the first file is not steady (`_is_steady`).
+    """
     before, after = write(pair, folder)
     try:
         verdict = graphfix.verify(before, after, proof="only", **pair.options)
@@ -64,7 +74,7 @@ def examine(pair: Pair, folder: Path, runner: Runner) -> tuple[str, bool, str]:
 
 
 def _is_steady(pair: Pair, folder: Path, runner: Runner) -> bool:
-    """Return whether the first file neither crashes nor changes its results from run to run."""
+    """Return whether the first file runs without a crash and returns the same bits in two runs."""
     other = folder / "steady"
     other.mkdir(exist_ok=True)
     write(replace(pair, after=pair.before), other)
@@ -72,7 +82,11 @@ def _is_steady(pair: Pair, folder: Path, runner: Runner) -> bool:
 
 
 def attack(family: str, seeds: range, out: Path | None, *, reasons: bool = False) -> Tally:
-    """Examine the pairs of a family."""
+    """Examine the pair of each seed of one family, and return the counts.
+
+    Each wrong pair is printed, and copied to a folder inside `out` unless `out` is None. `reasons` also prints why a
+    pair that is equal by construction is not proved.
+    """
     tally, runner = Tally(), Runner()
     with tempfile.TemporaryDirectory() as name:
         for seed in seeds:
@@ -99,7 +113,7 @@ def attack(family: str, seeds: range, out: Path | None, *, reasons: bool = False
 
 
 def main() -> int:
-    """Run the command line."""
+    """Run the command line, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pairs", type=int, default=100)

@@ -3,15 +3,16 @@
     python scripts/bench.py [--format onnx|tflite] [--rows NAME,..] [--runs N] [--dir FOLDER] [--target T]
                             [--graphfix COMMAND]
 
-Copies and fixes take turns in one folder on a warm cache, each after the last output is gone and the disk is
-quiet; neither flushes; the median counts. Memory is the largest resident set of any run, mapped file pages
-included. The models (8 GB with an output) are built in a temporary folder, or kept in FOLDER. Exit status: 0
-within the limits, 1 beyond one, 2 when a run failed. For Linux.
+Copies and fixes take turns in one folder. Files are cached. Each run starts after the last output is deleted and all
+pending writes are on the disk. The time to flush the new output is not counted. The median counts. Memory is the
+largest resident set of any fix, mapped file pages included. The models (8 GB with an output) are built in a temporary
+folder, or kept in FOLDER. Exit status: 0 within the limits, 1 beyond a limit, 2 if a run failed. For Linux.
 """
 
 from __future__ import annotations
 
-# The standard library alone: the kernel counts what the parent holds at the fork into the child's peak.
+# Import only the standard library, because the kernel counts the parent's memory at the fork as part of the child's
+# peak.
 import argparse
 import os
 import shlex
@@ -46,12 +47,16 @@ sys.addaudithook(record)
 
 
 class BenchError(Exception):
-    """A measurement could not be made: one line."""
+    """A measurement is not possible; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One model and its limits: `copies` times a copy plus `seconds`, and a peak in MiB."""
+    """One model and its limits: `copies` times the time of a copy plus `seconds`, and a peak of `mib` MiB.
+
+    `kind` is the path of a model in the repository if `amount` is 0. Otherwise it is the kind of model that the builder
+    makes, and `amount` is the number of bytes or nodes.
+    """
 
     name: str
     kind: str
@@ -60,13 +65,16 @@ class Row:
     seconds: float
     mib: float | None = None
     closed: bool = False
-    """The external data file must not be opened."""
+    """True if the fix must not open the external data file."""
     saves: float = 0
-    """Instead of copies and seconds: how many times onnx's own load and save of the model, in the same run."""
+    """The time limit, as a multiple of onnx's own load and save of the model.
+
+    If it is not 0, it replaces the limit of `copies` and `seconds`.
+    """
 
     @property
     def format(self) -> str:
-        """The model's format, which is its suffix too."""
+        """Return the model's format, which is also its file name extension."""
         return "tflite" if self.kind.endswith("tflite") else "onnx"
 
 
@@ -83,41 +91,47 @@ ROWS = (
     Row("tflite-10k", "operators.tflite", 10_000, 0, 3.0),
 )
 GROWTH = 11
-"""How many times as long 100,000 nodes may take as 10,000."""
+"""The limit of the quotient: the time for 100,000 nodes divided by the time for 10,000 nodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The runs of one row: seconds of each fix, copy, and load and save by onnx, and the peak in bytes."""
+    """The measured runs of one row: the seconds of each command, and the largest peak in bytes.
+
+    `fixes` are the runs of graphfix, `copies` those of `cp`, and `saves` each load and save by onnx.
+    """
 
     row: Row
     fixes: tuple[float, ...]
     copies: tuple[float, ...]
     saves: tuple[float, ...]
-    """Empty where they are no limit."""
+    """Seconds of each load and save by onnx; empty if the row's limit does not use this time."""
     peak: int
     opened: str | None = None
-    """Who saw the data file opened, if anyone did."""
+    """The tracer that saw the external data file opened, or None.
+
+    None means that the file was not opened, or that the row is not `closed`, so nothing was traced.
+    """
 
     @property
     def median(self) -> float:
-        """Median seconds of a fix."""
+        """Return the median seconds of a fix."""
         return statistics.median(self.fixes)
 
     @property
     def copy(self) -> float:
-        """Median seconds of a copy."""
+        """Return the median seconds of a copy."""
         return statistics.median(self.copies)
 
     @property
     def limit(self) -> float:
-        """The seconds that the row allows."""
+        """Return the limit of the median of the fixes, in seconds."""
         if self.saves:
             return self.row.saves * statistics.median(self.saves)
         return self.row.copies * self.copy + self.row.seconds
 
     def broken(self) -> list[str]:
-        """Say each limit that does not hold."""
+        """Return one line for each limit of the row that is exceeded."""
         lines = []
         if self.median > self.limit:
             lines.append(f"{self.row.name}: {self.median:.2f} s, limit {self.limit:.2f} s")
@@ -129,7 +143,10 @@ class Measured:
 
 
 def timed(command: Sequence[str]) -> tuple[float, int]:
-    """Run a command; return its seconds and its peak resident set in bytes."""
+    """Run a command, and return its seconds and its peak resident set in bytes.
+
+    Raise BenchError if the exit status is not 0.
+    """
     with tempfile.TemporaryFile() as output:
         start = time.perf_counter()
         child = subprocess.Popen(command, stdout=output, stderr=output)
@@ -144,7 +161,10 @@ def timed(command: Sequence[str]) -> tuple[float, int]:
 
 
 def model_of(row: Row, folder: Path) -> Path:
-    """Return the row's model; build it, in another process, where it is not there yet."""
+    """Return the path of the row's model in `folder`.
+
+    A model that is not there is built in another process, or copied.
+    """
     if not row.amount:
         kept = folder / Path(row.kind).name
         shutil.copyfile(ROOT / row.kind, kept)
@@ -157,7 +177,11 @@ def model_of(row: Row, folder: Path) -> Path:
 
 
 def was_opened(command: Sequence[str], name: str) -> str | None:
-    """Run a command once more; say who saw it open a file of this name: strace, or Python's audit."""
+    """Run a command, and return the tracer that saw the file `name` opened, or None if the file was not opened.
+
+    The tracer is strace if strace is installed, else an audit hook of Python. Raise BenchError if the command fails or
+    the tracer saw nothing at all.
+    """
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "opened"
         log.touch()
@@ -178,7 +202,11 @@ def was_opened(command: Sequence[str], name: str) -> str | None:
 
 
 def measure(row: Row, program: Sequence[str], options: Sequence[str], runs: int, folder: Path) -> Measured:
-    """Time `runs` copies and fixes of the row's model, after one of each that only warms the cache."""
+    """Time `runs` copies and fixes of the row's model, after one run of each that only fills the cache.
+
+    `program` is the command of graphfix, and `options` are further options of `fix`. Raise BenchError if a command
+    fails or writes no output.
+    """
     model = model_of(row, folder)
     copied, fixed = folder / f"copied.{row.format}", folder / f"fixed.{row.format}"
     command = [*program, "fix", str(model), "-o", str(fixed), "--no-verify", "--exit-zero", *options]
@@ -190,7 +218,8 @@ def measure(row: Row, program: Sequence[str], options: Sequence[str], runs: int,
     if row.saves:
         turns.append((saves, [sys.executable, "-c", LOAD_AND_SAVE, str(model), str(copied)], copied))
     for turn in range(runs + 1):
-        # Each goes first in every other turn: what a large write leaves to the disk slows the next one.
+        # The order is reversed in every other turn, because the disk still writes the last large output and slows the
+        # next run.
         for kept, words, output in turns[:: 1 - turn % 2 * 2]:
             os.sync()
             kept.append(timed(words))
@@ -204,11 +233,12 @@ def measure(row: Row, program: Sequence[str], options: Sequence[str], runs: int,
 
 
 def _seconds(timings: Sequence[tuple[float, int]]) -> tuple[float, ...]:
+    """Return the seconds of timings, which are pairs of seconds and bytes."""
     return tuple(seconds for seconds, _ in timings)
 
 
 def line(measured: Measured) -> str:
-    """Return the table's line: what was measured, each beside its limit."""
+    """Return the row's line of the table: each measured figure beside its limit."""
     row = measured.row
     ratio = f"{measured.median / measured.copy:6.2f}"
     spread = f"{min(measured.fixes):.2f}-{max(measured.fixes):.2f}"
@@ -230,7 +260,11 @@ HEAD = (
 
 
 def growth(measured: Sequence[Measured]) -> list[str]:
-    """Compare 100,000 nodes with 10,000, where both were measured."""
+    """Compare the seconds of a fix of 100,000 nodes with those of a fix of 10,000 nodes.
+
+    Print the quotient of both medians, and return a line if the quotient exceeds the limit. Return an empty list
+    without any output if one of both rows was not measured.
+    """
     medians = {each.row.name: each.median for each in measured}
     if not {"nodes-10k", "nodes-100k"} <= medians.keys():
         return []
@@ -240,7 +274,10 @@ def growth(measured: Sequence[Measured]) -> list[str]:
 
 
 def chosen(names: str | None, format_: str | None) -> list[Row]:
-    """Pick rows by name; without names, all of the format whose model is there or can be built."""
+    """Return the rows with these names, separated by commas. Raise BenchError for an unknown name.
+
+    If `names` is None, return all rows of the format (of both formats for None) whose model exists or can be built.
+    """
     row_by_name = {row.name: row for row in ROWS}
     if names is not None:
         unknown = [name for name in names.split(",") if name not in row_by_name]
@@ -255,7 +292,7 @@ def chosen(names: str | None, format_: str | None) -> list[Row]:
 
 
 def run(options: argparse.Namespace, folder: Path) -> list[str]:
-    """Measure the chosen rows, print the table, and say each broken limit."""
+    """Measure the selected rows, print the table, and return one line for each exceeded limit."""
     extra = ["--target", options.target] if options.target else []
     rows = chosen(options.rows, options.format)
     print(HEAD)
@@ -267,7 +304,10 @@ def run(options: argparse.Namespace, folder: Path) -> list[str]:
 
 
 def main(measured: Callable[[argparse.Namespace, Path], list[str]], description: str) -> int:
-    """Run the command line of a benchmark of these rows; the answer is the exit status."""
+    """Run the command line of a benchmark of the rows in `ROWS`, and return the exit status.
+
+    `measured` receives the options and the folder of the models, and returns a line for each exceeded limit.
+    """
     installed = Path(sys.executable).with_name("graphfix")
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--format", choices=sorted(BUILDERS), help="the rows of one format (default: of both)")

@@ -1,11 +1,11 @@
-"""Time a batch of 200 models on one and on two processes: how many models a second, and how they compare.
+"""Time a batch of 200 models on one process and on two processes, and compare the throughput.
 
     python scripts/bench_batch.py [--models 200] [--rounds 3] [--jobs 2]
 
-The models are copies of those in models/ that `fix` writes, of each format in turn; each is fixed and
-verified by the whole command, a process apart. Rounds on one and on several processes take turns, so that what else the
-machine does meets both, and the least time of each counts. Bytecode is compiled first. Exit status: 0 if two processes
-have at least 1.7 times the throughput of one, else 1; for other numbers of processes the same part of them.
+The models are copies of those in models/ that `fix` changes, ONNX and TFLite in turn. Each model is fixed and verified
+by the whole command in a separate process. Rounds on one process and on several processes take turns, so other load on
+the machine affects both. The shortest round of each counts. Bytecode is compiled first. Exit status: 0 if two processes
+have at least 1.7 times the throughput of one process, else 1. For N processes the limit is 0.85 times N.
 """
 
 from __future__ import annotations
@@ -28,20 +28,23 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 ZOO = ROOT / "models" / "zoo"
 LEAST = 0.85
-"""Of the throughput that so many processes would have if none disturbed another: 1.7 of 2."""
+"""The limit, as a part of the ideal throughput of N independent processes. For two processes it is 1.7 of 2."""
 LARGEST = 4 << 20
-"""Bytes: of models with more the copies take longer than the work."""
+"""The largest size of a model in bytes. Copying larger models would take longer than the work."""
 
 
 class Round(NamedTuple):
-    """What one batch took: seconds of wall-clock time, and of CPU of all its processes."""
+    """The time of one batch: seconds of wall-clock time, and seconds of CPU of all its processes."""
 
     seconds: float
     cpu: float
 
 
 def batch(folder: Path, output: Path, jobs: int, environment: Mapping[str, str], *more: str) -> Round:
-    """Run the command into a folder that is new."""
+    """Run `graphfix batch` on `folder` with `jobs` processes and a new output folder, and return the time.
+
+    Exit with a message if the batch does not end with its summary.
+    """
     shutil.rmtree(output, ignore_errors=True)
     command = [
         sys.executable,
@@ -65,7 +68,11 @@ def batch(folder: Path, output: Path, jobs: int, environment: Mapping[str, str],
 
 
 def fixed(folder: Path, number: int, environment: Mapping[str, str]) -> list[Path]:
-    """About so many models of models/ that `fix` writes, of each format in turn."""
+    """Return the paths of about `number` models of models/ that `fix` writes, ONNX and TFLite in turn.
+
+    The models are copied to `folder`, and a batch finds out which of them `fix` writes. The result contains the paths
+    of the copies.
+    """
     every = [path for path in (ROOT / "models").rglob("*") if path.suffix in (".onnx", ".tflite")]
     few = sorted(path for path in every if not path.is_relative_to(ZOO) and path.stat().st_size <= LARGEST)
     random.Random(0).shuffle(few)  # noqa: S311 -- the same models each time
@@ -80,21 +87,21 @@ def fixed(folder: Path, number: int, environment: Mapping[str, str]) -> list[Pat
 
 
 def copied(models: Sequence[Path], folder: Path, number: int) -> None:
-    """So many models in a folder, some of them more than once where there are fewer."""
+    """Create `folder` with `number` copies of the models; a model is copied several times if there are fewer models."""
     folder.mkdir()
     for at, path in enumerate(islice(cycle(models), number)):
         shutil.copyfile(path, folder / f"{at:06}{path.suffix}")
 
 
 def rounds(folder: Path, number: int, jobs: int, environment: Mapping[str, str]) -> Iterator[tuple[Round, Round]]:
-    """On one process and on several, in turns."""
+    """Yield the times of a batch on one process and of a batch on `jobs` processes, `number` times."""
     output = folder.with_name("out")
     for _ in range(number):
         yield batch(folder, output, 1, environment), batch(folder, output, jobs, environment)
 
 
 def main() -> int:
-    """Print a line a round, and the least of all."""
+    """Print a line for each round and a summary of the shortest rounds, and return the exit status."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--models", type=int, default=200)
     asked.add_argument("--rounds", type=int, default=3)

@@ -1,10 +1,11 @@
-"""Time inference and the proof on exported models beside reading and writing the file with its format's own library.
+"""Time shape inference and the proof on exported models, as multiples of reading and writing the file.
 
     python scripts/bench_exported.py [--runs N] [--tree LABEL=FOLDER]... [NAME ...]
 
-Each turn reads and writes the file (onnx, or LiteRT's object API), infers, fixes and proves it, in one warm process a
-tree. Seconds are processor time, and quotients are of one turn, so that a machine that others use cancels out of them;
-the median counts. With two trees (a checkout each, --tree twice) there is the second's quotient by the first's too.
+Each turn reads and writes the file with its format's library (onnx, or LiteRT's object API), and infers, fixes and
+proves the model. All turns of a checkout run in one process that is warmed up. Seconds are processor time. Each
+quotient is computed within one turn, so load of the machine cancels out, and the median counts. With two checkouts
+(`--tree` twice), the table also contains the second checkout's quotient divided by the first's.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ Turns = list[dict[str, float]]
 
 
 def turns(path: Path, runs: int) -> Turns:
-    """Return the seconds of each turn but the first, which warms up. Runs with the graphfix that is on the path."""
+    """Return the seconds of each phase in each turn, without the first turn, which warms up.
+
+    Run this in a process that imports the graphfix of the measured checkout.
+    """
     import graphfix
 
     measured = []
@@ -41,7 +45,7 @@ def turns(path: Path, runs: int) -> Turns:
             started = time.process_time()
             _read_and_write(path, copied)
             library = time.process_time()
-            _ = graphfix.load(path).graphs  # what is inferred only when it is asked for is asked for
+            _ = graphfix.load(path).graphs  # reading `graphs` forces the inference, which is lazy
             inferred = time.process_time()
             graphfix.fix_file(path, fixed, check_result=False)
             rewritten = time.process_time()
@@ -58,6 +62,7 @@ def turns(path: Path, runs: int) -> Turns:
 
 
 def _read_and_write(path: Path, copied: Path) -> None:
+    """Read the model with its format's own library, and write it to `copied`."""
     if path.suffix == ".onnx":
         import onnx
 
@@ -73,7 +78,7 @@ def _read_and_write(path: Path, copied: Path) -> None:
 
 
 def asked(tree: Path, path: Path, runs: int) -> Turns:
-    """Measure in a process that has a checkout's packages."""
+    """Return the seconds of each turn, measured in a process that imports the packages of the checkout `tree`."""
     done = checkouts.python(tree, [__file__, "--child", "--runs", runs, path.name])
     done.check_returncode()
     measured: Turns = json.loads(done.stdout)
@@ -81,12 +86,16 @@ def asked(tree: Path, path: Path, runs: int) -> Turns:
 
 
 def quotient(measured: Turns, phase: str) -> float:
-    """Return the median of what a phase took of the library's time."""
+    """Return the median over the turns of a phase's time divided by the library's time."""
     return statistics.median(turn[phase] / turn["library"] for turn in measured)
 
 
 def line(name: str, found: Mapping[str, Turns]) -> str:
-    """Return a row: seconds of the library, then each tree's quotients, then the change."""
+    """Return a row of the table: the library's milliseconds, and the quotients of both phases.
+
+    For each phase, the cells are the quotient of each checkout and, with two checkouts, the second divided by the
+    first.
+    """
     library = statistics.median(turn["library"] for each in found.values() for turn in each)
     cells = [name, f"{1000 * library:.2f}"]
     for phase in PHASES:
@@ -97,7 +106,7 @@ def line(name: str, found: Mapping[str, Turns]) -> str:
 
 
 def main() -> int:
-    """Print the table."""
+    """Print the table, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="files of models/exported")
     parser.add_argument("--runs", type=int, default=15)
@@ -118,7 +127,7 @@ def main() -> int:
 
 
 def measured(trees: Mapping[str, Path], path: Path, runs: int) -> dict[str, Turns]:
-    """Let the trees take turns, three times."""
+    """Return the turns of each checkout by its label. The checkouts take turns, three times."""
     found: dict[str, Turns] = {label: [] for label in trees}
     for turn in range(3):
         order: Sequence[str] = [*trees][:: 1 - turn % 2 * 2]

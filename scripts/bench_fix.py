@@ -2,15 +2,16 @@
 
     python scripts/bench_fix.py [MODEL..] [--turns N] [--target T] [--tree LABEL=FOLDER ..] [--options LABEL=TEXT ..]
 
-The models are those of the zoo up to 60 MB where none is named. For each the columns are, in seconds:
+Without MODEL, the models are those of the zoo up to 60 MB. For each model the columns are, in seconds:
 
-- inference: one run of the original by the runtime's default kernels (onnxruntime with its default options, LiteRT
-  with XNNPACK), on zeros, at the sizes of the first run that the verdict lists; the median of several
-- verify: `verify ORIGINAL COPY`, the same file twice, which nothing has to be run for: what a process costs
-- one column for each tree (`--tree`), and for each set of further options of the first tree (`--options`): `fix`
+- inference: one run of the original with the runtime's default kernels (onnxruntime with its default options, LiteRT
+  with XNNPACK), on zeros, at the sizes of the first equal run in the verdict; the median of several runs
+- verify: `verify ORIGINAL COPY` of two equal files, which runs no model, so this is the cost of a process
+- `fix`: one column for each checkout (`--tree`), and one for each set of further options of the first checkout
+  (`--options`)
 
-All processes of a model take turns, and the median counts. Exit status: 0 within the limits by the first tree's
-column, 1 beyond one, 2 where a command failed. For a quiet machine.
+All processes of a model take turns, and the median counts. Exit status: 0 if the first checkout's column is within the
+limits, 1 if it is beyond a limit or if a command failed. Run this on a quiet machine.
 """
 
 from __future__ import annotations
@@ -36,17 +37,17 @@ if TYPE_CHECKING:
 ZOO = checkouts.HERE / "models" / "zoo"
 LARGEST = 60 << 20
 MEDIANS = {".onnx": 0.6, ".tflite": 0.8}
-"""The limit of the median by format, in seconds."""
+"""The limit of the median over all models, by format, in seconds."""
 MOST_SECONDS = 3.0
 MOST_INFERENCES, OVERHEAD = 4, 1.0
-"""A fix takes at most so many inferences, and so many seconds."""
+"""A fix may take at most `MOST_INFERENCES` inferences plus `OVERHEAD` seconds."""
 ENOUGH = 0.5
-"""The seconds for which an inference is repeated."""
+"""The least total seconds for which an inference is repeated."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One way to run `fix`: by which checkout, with which further options."""
+    """One way to run `fix`: with which checkout, and with which further options."""
 
     label: str
     tree: Path
@@ -59,20 +60,23 @@ class Row:
 
     model: Path
     inference: float | None
-    """None where the runtime lacks a kernel."""
+    """None if the runtime lacks a kernel."""
     verify: float
     fixes: tuple[float, ...]
 
     @property
     def limit(self) -> float:
-        """The most seconds that a fix of this model may take."""
+        """Return the largest number of seconds that a fix of the model may take."""
         return (
             MOST_SECONDS if self.inference is None else min(MOST_SECONDS, MOST_INFERENCES * self.inference + OVERHEAD)
         )
 
 
 def graphfix(tree: Path, arguments: Sequence[object]) -> tuple[float, str]:
-    """Run a command; return its seconds and what it printed. Exits where it failed."""
+    """Run a command of graphfix with the packages of `tree`; return its seconds and its output.
+
+    Exit with a message if the exit status is neither 0 nor 4.
+    """
     started = time.perf_counter()
     done = checkouts.python(tree, ["-m", "graphfix", *arguments])
     seconds = time.perf_counter() - started
@@ -82,7 +86,10 @@ def graphfix(tree: Path, arguments: Sequence[object]) -> tuple[float, str]:
 
 
 def inference(model: Path, sizes: Mapping[str, int]) -> float | None:
-    """Return the median seconds of one run on zeros with these sizes of free dims; None without a kernel."""
+    """Return the median seconds of one run on zeros, or None if the runtime lacks a kernel.
+
+    `sizes` contains each free size, by its name or by input and axis, as in `x[0]`.
+    """
     try:
         run = (_tflite if model.suffix == ".tflite" else _onnx)(model, sizes)
     except RuntimeError as error:
@@ -99,6 +106,7 @@ def inference(model: Path, sizes: Mapping[str, int]) -> float | None:
 
 
 def _onnx(model: Path, sizes: Mapping[str, int]) -> Callable[[], object]:
+    """Load the model in onnxruntime, and return a function that runs it on zeros."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -117,6 +125,7 @@ def _onnx(model: Path, sizes: Mapping[str, int]) -> Callable[[], object]:
 
 
 def _tflite(model: Path, sizes: Mapping[str, int]) -> Callable[[], object]:
+    """Load the model in LiteRT, and return a function that runs it."""
     from ai_edge_litert.interpreter import Interpreter
 
     interpreter: Any = Interpreter(model_path=str(model))
@@ -129,7 +138,7 @@ def _tflite(model: Path, sizes: Mapping[str, int]) -> Callable[[], object]:
 
 
 def measure(model: Path, columns: Sequence[Column], turns: int, target: str, folder: Path) -> Row:
-    """Measure one model, all ways in turn."""
+    """Measure one model: `turns` times a verification and a fix for each column, then the inference."""
     output, copy = folder / f"fixed{model.suffix}", folder / f"copy{model.suffix}"
     shutil.copyfile(model, copy)
     verified: list[float] = []
@@ -151,14 +160,14 @@ def measure(model: Path, columns: Sequence[Column], turns: int, target: str, fol
 
 
 def chosen(options: Namespace) -> list[Column]:
-    """Return the columns that were asked for."""
+    """Return the columns that the options request: one for each checkout, and one for each `--options`."""
     trees = [Column(label, tree) for label, tree in checkouts.chosen(options.tree).items()]
     pairs = [each.split("=", 1) for each in options.options or []]
     return [*trees, *(Column(label, trees[0].tree, tuple(text.split())) for label, text in pairs)]
 
 
 def main() -> int:
-    """Measure the models of the command line."""
+    """Measure the models of the command line, print the table, and return the exit status."""
     parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", type=Path)
     parser.add_argument("--turns", type=int, default=3)

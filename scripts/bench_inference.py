@@ -1,18 +1,20 @@
-"""Time inference of fixed models beside their originals: onnxruntime and LiteRT, one thread, as they run by default.
+"""Time inference of fixed models beside their originals, in onnxruntime and LiteRT, with one thread.
 
     python scripts/bench_inference.py [--redundant] [--rounds N] [--models PATTERN ..] [--variants TARGET,..]
                                       [--reruns N] [--write docs/targets.md]
 
-Models are those of models/zoo.toml, or those that a PATTERN names; with --redundant those of models/exported that hold
-an explicit stretch, or a product with ones, that target compact takes out. All variants of a model are loaded into one
-process and take turns, some runs each a round, in another order each round, and are loaded anew a few times; the median
-of the rounds' quotients by the original counts. A second session of the original runs among them: its quotient is what
-the machine's noise makes of equal models. Memory is what a process of its own takes at most to load and run the model.
-Operators are those of the graph that onnxruntime optimized, or those of the TFLite file, and the parts of it that
-XNNPACK takes.
+The models are those of models/zoo.toml, or those that match a PATTERN. With --redundant they are the models of
+models/exported in which the target compact removes an explicit stretch or a product with ones. The runtimes have their
+default options, except for the number of threads.
 
-Free sizes are those of scripts/tosa_tables/zoo.py and models/exported/sizes.json, else 1, or what a TFLite file
-stores. For Linux.
+All variants of a model are loaded into one process. In each round every variant runs a few times, in another order each
+round. The models are loaded again a few times. Each round's time is divided by the original's time, and the median of
+these quotients counts. The original is loaded a second time as a further variant, so its quotient shows the noise of
+the machine. Memory is the largest memory that a separate process needs to load and run the model. Operators are those
+of the graph that onnxruntime optimized, or those of the TFLite file, with the number of parts that XNNPACK runs.
+
+Free sizes are those of scripts/tosa_tables/zoo.py and models/exported/sizes.json. Other free sizes are 1, or the stored
+size of a TFLite file. For Linux.
 """
 
 from __future__ import annotations
@@ -38,16 +40,16 @@ from graphfix.targets.registry import TARGETS
 
 VARIANTS = ("ranks", "explicit", "compact", "onnxruntime")
 BLOCK = 0.02
-"""Seconds that the runs of a round take, of each variant."""
+"""The seconds that all runs of one variant in a round should take, from which the number of runs is computed."""
 MOST = 200
-"""Runs of a round, at most."""
+"""The largest number of runs of a variant in a round."""
 LOADS = 4
-"""How often the models are loaded: where a session's buffers happen to lie makes up to 1.8 times of the time."""
+"""How often the models are loaded. The addresses of a session's buffers change its time by a factor of up to 1.8."""
 RUNTIMES = {".onnx": ("onnx", "onnxruntime"), ".tflite": ("tflite", "ai-edge-litert")}
 
 
 def interleaved(loaded: Mapping[str, Run], rounds: int) -> Times:
-    """Let them take turns, and return the seconds of one run in each round."""
+    """Run the loaded models in turns, and return for each model the seconds of one run in each round."""
     for run in loaded.values():
         run()
     started = time.perf_counter()
@@ -64,7 +66,11 @@ def interleaved(loaded: Mapping[str, Run], rounds: int) -> Times:
 
 
 def measured(name: str, files: Mapping[str, Path], case: Case, rounds: int) -> Row:
-    """Measure a model beside its variants; what can't be run is named, and the others are measured."""
+    """Measure a model and its variants in `files`, and return the row of the table.
+
+    A variant that does not run has a cell with the error. If the original does not run, the row contains only the
+    error.
+    """
     cells: dict[str, Cell] = {}
     operators: dict[str, Counter[str]] = {}
     for label, path in files.items():
@@ -85,7 +91,7 @@ def measured(name: str, files: Mapping[str, Path], case: Case, rounds: int) -> R
 
 
 def in_turn(files: Mapping[str, Path], case: Case, rounds: int) -> Times:
-    """Load all of them a few times, in another order each time, and let them take turns."""
+    """Load all files a few times, in another order each time, and return the seconds of all rounds."""
     times: dict[str, list[float]] = {label: [] for label in files}
     for turn in range(min(LOADS, rounds)):
         names = order([*files], turn)
@@ -96,11 +102,17 @@ def in_turn(files: Mapping[str, Path], case: Case, rounds: int) -> Times:
 
 
 def _short(error: Exception) -> str:
+    """Return the first 80 characters of an error's text on one line, or the exception's name if the text is empty."""
     return " ".join(str(error).split())[:80] or type(error).__name__
 
 
 def variants_of(path: Path, targets: Sequence[str], folder: Path) -> tuple[dict[str, Path], dict[str, str], str]:
-    """Fix the model for each target; return the files, why there is none, and what compact took out."""
+    """Fix the model for each target, and save the results in `folder`.
+
+    Return three parts. The first contains the path of the original and of each result, by label. The second contains
+    the error of each target that failed. The third is a text that lists the rewrites by which target compact changed
+    the model.
+    """
     files, errors, gone = {ORIGINAL: path}, {}, "-"
     for target in targets:
         try:
@@ -117,7 +129,7 @@ def variants_of(path: Path, targets: Sequence[str], folder: Path) -> tuple[dict[
 
 
 def bench(path: Path, targets: Sequence[str], rounds: int) -> Row:
-    """Fix and measure one model."""
+    """Fix and measure one model, and return the row of the table."""
     name = "/".join(path.parts[-2:])
     with tempfile.TemporaryDirectory(prefix="graphfix-") as folder:
         files, errors, gone = variants_of(path, targets, Path(folder))
@@ -127,7 +139,7 @@ def bench(path: Path, targets: Sequence[str], rounds: int) -> Row:
 
 
 def targets(text: str) -> list[str]:
-    """Return the targets that a list with commas names. Raises ArgumentTypeError for one that there is not."""
+    """Return the targets of a list that is separated by commas. Raise ArgumentTypeError for an unknown target."""
     names = text.split(",")
     unknown = [name for name in names if name not in TARGETS]
     if unknown:
@@ -136,7 +148,7 @@ def targets(text: str) -> list[str]:
 
 
 def setting(suffix: str, rounds: int) -> str:
-    """Return what the numbers depend on."""
+    """Return the line above the table: the processor, the version of the runtime, and the number of rounds."""
     runtime = RUNTIMES[suffix][1]
     machine = next(
         (line.partition(":")[2].strip() for line in lines("/proc/cpuinfo") if line.startswith("model name")),
@@ -147,7 +159,7 @@ def setting(suffix: str, rounds: int) -> str:
 
 
 def main() -> int:
-    """Measure, print the tables, and write them where asked."""
+    """Measure all models, print the tables, and write them to the file of `--write`. Return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--redundant", action="store_true", help="exported models that hold stretches for nothing")
     parser.add_argument("--rounds", type=int, default=24)
@@ -173,6 +185,7 @@ def main() -> int:
 
 
 def _told(row: Row) -> Row:
+    """Print a line about the row on stderr, and return the row."""
     times = {name: cell.error or f"{cell.time:.3f}" for name, cell in row.cells.items()}
     print(f"{row.model}: {row.error or f'{row.milliseconds:.2f} ms, noise {row.noise:.3f}, {times}'}", file=sys.stderr)
     return row

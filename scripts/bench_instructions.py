@@ -1,9 +1,10 @@
-"""Count the interpreter's instructions that inference takes: the same number on each run, however busy the machine is.
+"""Count the interpreter instructions that loading and inferring a model takes.
 
     python scripts/bench_instructions.py [--tree LABEL=FOLDER]... MODEL_OR_FOLDER ...
 
-Each tree (a checkout; this one without) infers each model twice in one process, and the second time counts: what runs
-in C counts as the call of it. With two trees the quotients after / before follow, the largest first.
+Unlike the time, this number does not depend on how busy the machine is. Each checkout (without `--tree`, this checkout)
+infers each model twice in one process, and the second time counts. Code in C counts as one call instruction. With two
+checkouts, the quotients after / before follow, the largest first.
 """
 
 from __future__ import annotations
@@ -22,11 +23,14 @@ import checkouts
 ROOT = Path(__file__).resolve().parent.parent
 SUFFIXES = (".onnx", ".tflite")
 LARGEST = 1 << 27
-"""Bytes of a model that is left out: what takes time there is reading it."""
+"""Models with more bytes are skipped, because most of their time is spent on reading the file."""
 
 
 def instructions(path: Path) -> int:
-    """Return how many instructions loading and inferring a model takes. Runs with the graphfix that is on the path."""
+    """Return the number of instructions of loading a model and inferring its shapes, in the second load.
+
+    Run this in a process that imports the graphfix of the measured checkout.
+    """
     import graphfix
 
     count = 0
@@ -50,7 +54,10 @@ def instructions(path: Path) -> int:
 
 
 def counted(tree: Path, paths: Sequence[Path]) -> dict[str, int]:
-    """Count in a process that has a checkout's packages; a model that it refuses is left out."""
+    """Return the number of instructions by model, counted in a process that imports the packages of `tree`.
+
+    A model that graphfix refuses is skipped.
+    """
     done = checkouts.python(tree, [__file__, "--child", *paths], PYTHONHASHSEED="0")
     done.check_returncode()
     found: dict[str, int] = json.loads(done.stdout)
@@ -58,6 +65,7 @@ def counted(tree: Path, paths: Sequence[Path]) -> dict[str, int]:
 
 
 def _count_all(paths: Sequence[Path]) -> dict[str, int]:
+    """Return the number of instructions by path, in this process. A model that graphfix refuses is skipped."""
     import graphfix
 
     found = {}
@@ -65,12 +73,12 @@ def _count_all(paths: Sequence[Path]) -> dict[str, int]:
         try:
             found[str(path)] = instructions(path)
         except graphfix.GraphfixError:
-            continue  # a model that is broken on purpose
+            continue  # the model is invalid on purpose
     return found
 
 
 def models(given: Sequence[str]) -> list[Path]:
-    """Return the files, and those in the folders."""
+    """Return the given files, and all models inside the given folders. Files larger than `LARGEST` are skipped."""
     paths = [Path(each).resolve() for each in given]
     inside = [file for path in paths if path.is_dir() for file in sorted(path.rglob("*")) if file.suffix in SUFFIXES]
     every = [*(path for path in paths if path.is_file()), *inside]
@@ -78,7 +86,11 @@ def models(given: Sequence[str]) -> list[Path]:
 
 
 def table(found: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """Return the lines: each model, the largest quotient first, then the median, the sum and the largest."""
+    """Return the lines of the table: each model, the largest quotient first, then the summary of all quotients.
+
+    `found` contains the number of instructions of each model, by checkout. The quotients are of the last and the first
+    checkout.
+    """
     labels = [*found]
     both = [name for name in found[labels[0]] if name in found[labels[-1]]]
     quotients = {name: found[labels[-1]][name] / found[labels[0]][name] for name in both}
@@ -95,7 +107,7 @@ def table(found: Mapping[str, Mapping[str, int]]) -> list[str]:
 
 
 def main() -> int:
-    """Print the table."""
+    """Print the table, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", metavar="MODEL_OR_FOLDER")
     checkouts.add_option(parser)

@@ -1,9 +1,9 @@
-"""Write the models of the benchmark: real random weights, in pieces, so that no size needs that much memory.
+"""Write the ONNX models of the benchmarks, with random weights in pieces, so large models need little memory.
 
     python scripts/bench_models.py inline|external|nodes AMOUNT PATH
 
-`inline` and `external` hold 64 layers x[batch,sequence,D] @ w[D,D] + b[D] of AMOUNT bytes in all, in the file
-or in PATH.data beside it; `nodes` holds AMOUNT Add and Mul nodes whose operands have ranks 0 to 4.
+`inline` and `external` contain 64 layers x[batch,sequence,D] @ w[D,D] + b[D] with about AMOUNT bytes in total, in the
+file or in PATH.data beside it. `nodes` contains AMOUNT Add and Mul nodes whose operands have ranks 0 to 4.
 """
 
 from __future__ import annotations
@@ -23,36 +23,37 @@ if TYPE_CHECKING:
 
 LAYERS = 64
 
-# Wire tags (field number << 3 | 2, so a length follows) of three fields: ModelProto.graph,
-# GraphProto.initializer, TensorProto.raw_data.
+# Wire tags (field number << 3 | 2, so a length follows) of three fields: ModelProto.graph, GraphProto.initializer,
+# TensorProto.raw_data.
 _GRAPH, _INITIALIZER, _RAW_DATA = b"\x3a", b"\x2a", b"\x4a"
 
 
 def _varint(number: int) -> bytes:
+    """Encode a number as a protobuf varint."""
     groups = [number >> shift & 0x7F for shift in range(0, max(number.bit_length(), 1), 7)]
     return bytes([group | 0x80 for group in groups[:-1]] + groups[-1:])
 
 
 def _width(total: int) -> int:
-    """Return the least multiple of 32 that makes the matrices of 64 layers hold about `total` bytes."""
+    """Return the least multiple of 32 as the width D, so that 64 matrices [D,D] of float32 have about `total` bytes."""
     return -(-math.isqrt(total // (4 * LAYERS)) // 32) * 32
 
 
 def _weights(width: int) -> Iterator[TensorProto]:
-    """Name and shape each layer's w[D,D] and b[D], without data."""
+    """Yield each layer's w[D,D] and b[D], with name and shape but without data."""
     for layer in range(LAYERS):
         yield TensorProto(name=f"layer.{layer}.weight", data_type=TensorProto.FLOAT, dims=[width, width])
         yield TensorProto(name=f"layer.{layer}.bias", data_type=TensorProto.FLOAT, dims=[width])
 
 
 def _size(tensor: TensorProto) -> int:
-    """Return the bytes of a float32 tensor's data."""
+    """Return the number of bytes of a float32 tensor's data."""
     size: int = 4 * math.prod(tensor.dims)
     return size
 
 
 def _layers(width: int) -> onnx.GraphProto:
-    """Build the graph of the layers, without initializers."""
+    """Return the graph of the layers, without initializers."""
     value = "x"
     graph = onnx.GraphProto(name="main_graph")
     shape: list[str | int] = ["batch", "sequence", width]
@@ -68,12 +69,13 @@ def _layers(width: int) -> onnx.GraphProto:
 
 
 def _model() -> onnx.ModelProto:
+    """Return a model without a graph."""
     imports = [helper.make_opsetid("", 17)]
     return onnx.ModelProto(ir_version=8, producer_name="graphfix", opset_import=imports)
 
 
 def _write_random(file: BinaryIO, size: int, random: np.random.Generator) -> None:
-    """Write `size` random bytes, 16 MiB at a time."""
+    """Write `size` random bytes, at most 16 MiB at a time."""
     while size:
         piece = random.bytes(min(size, 1 << 24))
         file.write(piece)
@@ -81,7 +83,10 @@ def _write_random(file: BinaryIO, size: int, random: np.random.Generator) -> Non
 
 
 def write_inline(path: Path, total: int) -> None:
-    """Write a ModelProto whose weights are raw_data, field by field."""
+    """Write a model whose weights are inside the file as raw_data.
+
+    The file is written field by field, because a whole ModelProto would need the memory of all weights.
+    """
     width = _width(total)
     graph = _layers(width).SerializeToString()
     heads = []
@@ -98,7 +103,7 @@ def write_inline(path: Path, total: int) -> None:
 
 
 def write_external(path: Path, total: int) -> None:
-    """Write a model whose weights and biases lie in PATH.data."""
+    """Write a model whose weights and biases are in PATH.data."""
     width = _width(total)
     model = _model()
     model.graph.CopyFrom(_layers(width))
@@ -116,7 +121,11 @@ def write_external(path: Path, total: int) -> None:
 
 
 def write_nodes(path: Path, count: int) -> None:
-    """Write two chains: v[5] by constants of rank 0 and 1, w[batch,3,4,5] by v, constants and an input."""
+    """Write a model of two chains with `count` nodes in total.
+
+    One chain starts at v[5], and its second operands are constants of rank 0 or 1. The other chain starts at
+    w[batch,3,4,5], and its second operands are values of the first chain, constants and an input.
+    """
     shapes: list[list[int]] = [[], [1], [5], [4, 1], [4, 5], [3, 1, 1], [3, 4, 5], [1, 3, 1, 5]]
     random = np.random.default_rng(0)
     model = _model()

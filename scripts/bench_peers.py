@@ -1,20 +1,22 @@
-"""Measure graphfix beside the tools that people use on the same models, as whole processes; write docs/benchmarks.md.
+"""Measure graphfix beside other tools on the same models, as whole processes, and write docs/benchmarks.md.
 
     python scripts/bench_peers.py                        all tables of the zoo (about 15 and 12 minutes), and the page
-    python scripts/bench_peers.py --models nmp encoder   models whose name holds a word; the others keep their rows
-                                                         (with --tables verification that table is of these alone)
-    python scripts/bench_peers.py --quick --json out.json  three models, and nothing of docs/ is touched
-    python scripts/bench_peers.py --tables verification  the table of the verifiers alone (about 12 minutes)
+    python scripts/bench_peers.py --models nmp encoder   models whose name contains a word; other models keep their rows
+                                                         (with --tables verification that table has only these models)
+    python scripts/bench_peers.py --quick --json out.json  three models, without a change of docs/
+    python scripts/bench_peers.py --tables verification  only the table of the verifiers (about 12 minutes)
     python scripts/bench_peers.py --write                the page and the pictures, from docs/benchmarks.json alone
 
-Both environments, graphfix from its wheel and the peers (scripts/peers/requirements.txt), are made in the cache folder
-on the first call. Each model has one run of each peer that warms the cache, whose result is run beside the original;
-then the peers take turns. Exit status: 0, 1 where a claim of the page does not hold, 2 where it could not be done.
+A peer is a tool that is measured beside graphfix. The first call creates two environments in the cache folder: graphfix
+from its wheel, and the peers (scripts/peers/requirements.txt). Each peer first runs once on each model, which fills the
+cache, and the result of this run is compared with the original. Then the peers take turns. Exit status: 0, or 1 if a
+claim of the page is wrong, or 2 if the measurement failed.
 """
 
 from __future__ import annotations
 
-# The standard library alone: the kernel counts what the parent holds at the fork into the child's peak.
+# Import only the standard library, because the kernel counts the parent's memory at the fork as part of the child's
+# peak.
 import argparse
 import datetime as dt
 import sys
@@ -36,7 +38,10 @@ REWRITING, VERIFICATION = TABLES = ("rewriting", "verification")
 
 
 def main() -> int:
-    """Measure, keep and write; say which claims do not hold."""
+    """Measure, store the results, write the page, and print each claim with whether it is true.
+
+    Return the exit status.
+    """
     asked = _arguments().parse_args()
     asked.tables = asked.tables or ([REWRITING] if asked.models else TABLES)
     kept = record.read(asked.json)
@@ -56,6 +61,7 @@ def main() -> int:
 
 
 def _arguments() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", default=[], metavar="WORD", help="models whose name holds a word")
     parser.add_argument("--all", action="store_true", help="also what is made for a size (12 GB, an hour)")
@@ -80,9 +86,9 @@ def _arguments() -> argparse.ArgumentParser:
 
 
 def measured(asked: argparse.Namespace) -> Iterator[record.Results]:
-    """Measure what is asked, and yield the results of each model, then those of the verifiers; progress goes to stderr.
+    """Measure, and yield the results of each model, then those of the verifiers. Progress is printed on stderr.
 
-    The verifiers come last: their pairs are made by modules that the process which measures peaks has no room for.
+    The verifiers are last, because their modules would enlarge the process that measures peaks of memory.
     """
     made = environments.made(asked.envs, asked.install)
     results = record.Results((), machine.described(), environments.versions(made, [*PEERS, *VERIFIERS]))
@@ -96,7 +102,7 @@ def measured(asked: argparse.Namespace) -> Iterator[record.Results]:
 
 
 def _rewriting(asked: argparse.Namespace, made: Mapping[str, environments.Environment]) -> Iterator[record.Row]:
-    """Time every peer on every model."""
+    """Time every peer on every selected model, and yield the row of each model."""
     sources = [each for each in models.chosen(asked.models, asked.quick) if _wanted(each, asked)]
     request = measure.Asked(_peers(asked.peers), asked.runs, asked.limit, made, _progress)
     for number, source in enumerate(sources, 1):
@@ -107,21 +113,30 @@ def _rewriting(asked: argparse.Namespace, made: Mapping[str, environments.Enviro
 
 
 def _verification(asked: argparse.Namespace, made: Mapping[str, environments.Environment]) -> Mapping[str, Any]:
-    """Ask every verifier about what the tools make of the zoo."""
+    """Run every verifier on the results of the tools for the zoo, and return the table as JSON.
+
+    The table is empty if no model of the zoo is selected.
+    """
     sources = [each for each in models.chosen(asked.models, asked.quick) if each.group == models.FROM_ZOO]
     found = measuring.verification(sources, measuring.Asked(asked.pair_limit, made, _progress, _done, asked.dir))
     return replace(found, method={**found.method, "day": _today()}).as_json() if sources else {}
 
 
 def _today() -> str:
+    """Return the date in UTC, such as 2026-01-31."""
     return dt.datetime.now(tz=dt.UTC).date().isoformat()
 
 
 def _wanted(source: models.Source, asked: argparse.Namespace) -> bool:
+    """Return whether a selected model is measured.
+
+    A model that is not from the zoo is only measured with `--all`, `--quick` or `--models`.
+    """
     return asked.all or asked.quick or bool(asked.models) or source.group == models.FROM_ZOO
 
 
 def _peers(names: Sequence[str] | None) -> Sequence[Peer]:
+    """Return the peers with these names, or all peers without names. Raise ModelError for an unknown name."""
     unknown = [name for name in names or () if name not in NAMED]
     if unknown:
         raise models.ModelError(f"no peer is called {unknown[0]!r}; there are {', '.join(NAMED)}")
@@ -129,11 +144,13 @@ def _peers(names: Sequence[str] | None) -> Sequence[Peer]:
 
 
 def _progress(line: str) -> None:
+    """Replace the last line on stderr by `line`, if stderr is a terminal."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
 
 
 def _done(line: str) -> None:
+    """Print a final line on stderr, in place of the line of progress."""
     print(f"\r{line}", file=sys.stderr, flush=True)
 
 

@@ -3,16 +3,17 @@
     python scripts/bench_proof.py [--format onnx|tflite] [--rows NAME,..] [--runs N] [--dir FOLDER] [--target T]
                                   [--graphfix COMMAND]
 
-The models are those of bench.py. Fix and proof take turns on a warm cache, each in a process; both report their
-seconds in the JSON document, and the median of their quotient counts: the proof may take as long as loading, inferring,
-planning and writing together. Memory is the largest resident set of any proof. For 100,000 nodes the whole process
-has its limit in onnx's own loads and saves of the first file, in the same turns. Exit status: 0 within the limits, 1
-beyond one, 2 when a run failed. For Linux.
+The models are those of bench.py. Fix and proof take turns, each in a process, with cached files. Both report their
+seconds in the JSON document. The limit is on the median of the quotient: the proof may take as long as loading,
+inferring, planning and writing together. Memory is the largest resident set of any proof. For 100,000 nodes, the whole
+process also has a limit: a number of loads and saves of the first file by onnx, in the same turns. Exit status: 0
+within the limits, 1 beyond a limit, 2 if a run failed. For Linux.
 """
 
 from __future__ import annotations
 
-# The standard library alone: the kernel counts what the parent holds at the fork into the child's peak.
+# Import only the standard library, because the kernel counts the parent's memory at the fork as part of the child's
+# peak.
 import json
 import os
 import re
@@ -35,13 +36,13 @@ if TYPE_CHECKING:
     from bench import Row
 
 MOST = 1.0
-"""What the proof may take of the rewrite's time."""
+"""The limit of the proof's time, as a multiple of the rewrite's time."""
 MOST_MIB = 150
-"""What it may hold, whatever the weights are: models of that many nodes hold more than weights."""
+"""The limit of the proof's memory in MiB for models of few nodes, whatever the size of the weights."""
 MOST_SAVES = {"nodes-100k": 6}
-"""How many times onnx's own load and save of the first file the whole process may take, by row."""
+"""By row, the limit of the whole process's time, as a multiple of onnx's own load and save of the first file."""
 MOST_OF_NODES = {"nodes-100k": 400}
-"""What it may hold of so many nodes, in MiB."""
+"""By row, the limit of the proof's memory in MiB for a model of many nodes."""
 PHASES = ("load", "infer", "plan", "write")
 _SECONDS = re.compile(r'"seconds": (\{[^{}]*\})')
 _TAIL = 4096
@@ -49,30 +50,36 @@ _TAIL = 4096
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The turns of one row: seconds of (rewrite, proof) each, and the proof's peak in bytes."""
+    """The turns of one row: the seconds of the rewrite and of the proof in each turn, and the proof's peak in bytes.
+
+    `mib` is the limit of the peak in MiB, or None if there is no limit.
+    """
 
     name: str
     turns: tuple[tuple[float, float], ...]
     total_seconds: tuple[float, ...]
-    """Seconds of the proof's process."""
+    """Seconds of the whole process of each proof."""
     saves: tuple[float, ...]
-    """Seconds of onnx's load and save of the first file; empty where they are no limit."""
+    """Seconds of onnx's load and save of the first file; empty if the row's limit does not use this time."""
     peak: int
     mib: float | None
 
     @property
     def times(self) -> float | None:
-        """The median of how many loads and saves the proof's process took; None where they are no limit."""
+        """Return the median of the process's time divided by the time of a load and save, or None.
+
+        The result is None if the row has no limit for this quotient.
+        """
         pairs = zip(self.total_seconds, self.saves, strict=False)
         return statistics.median(total / save for total, save in pairs) if self.saves else None
 
     @property
     def quotient(self) -> float:
-        """The median of what the proof took of the rewrite's time."""
+        """Return the median of the proof's time divided by the rewrite's time."""
         return statistics.median(proof / rewrite for rewrite, proof in self.turns)
 
     def broken(self) -> list[str]:
-        """Say each limit that does not hold."""
+        """Return one line for each limit that is exceeded."""
         lines = []
         if self.quotient > MOST:
             lines.append(f"{self.name}: the proof took {self.quotient:.2f} of the rewrite's time, limit {MOST:g}")
@@ -84,14 +91,17 @@ class Measured:
 
 
 def asked(command: Sequence[str]) -> tuple[Mapping[str, float], float, int]:
-    """Run a command; return the seconds of its JSON document, its own, and its peak resident set in bytes."""
+    """Run a command with `--json`; return the seconds in its document, the process's seconds, and its peak in bytes.
+
+    The first part contains the seconds by phase. Raise BenchError if the command fails or reports no seconds.
+    """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
         child = subprocess.Popen([*command, "--json"], stdout=output, stderr=errors)
         _, status, usage = os.wait4(child.pid, 0)
         seconds = time.perf_counter() - start
         child.returncode = os.waitstatus_to_exitcode(status)
-        # The seconds are the end of a document that may be large: no more of it is held.
+        # The seconds are at the end of the document, which may be large, so only the end is read.
         output.seek(max(output.seek(0, os.SEEK_END) - _TAIL, 0))
         found = _SECONDS.search(output.read().decode(errors="replace"))
         errors.seek(0)
@@ -101,7 +111,7 @@ def asked(command: Sequence[str]) -> tuple[Mapping[str, float], float, int]:
 
 
 def measure(row: Row, program: Sequence[str], options: Sequence[str], runs: int, folder: Path) -> Measured:
-    """Fix and prove the row's model in `runs` turns, after one that only warms the cache."""
+    """Fix and prove the row's model in `runs` turns, after one turn that only fills the cache."""
     model = model_of(row, folder)
     fixed = folder / f"fixed.{row.format}"
     copied = folder / f"copied.{row.format}"
@@ -131,7 +141,7 @@ HEAD = (
 
 
 def line(measured: Measured) -> str:
-    """Return the table's line: what was measured, each beside its limit."""
+    """Return the row's line of the table: each measured figure beside its limit."""
     rewrite, proof = (statistics.median(each) for each in zip(*measured.turns, strict=True))
     quotients = [proof / rewrite for rewrite, proof in measured.turns]
     mib = "-" if measured.mib is None else f"{measured.mib:g}"
@@ -145,7 +155,7 @@ def line(measured: Measured) -> str:
 
 
 def run(options: argparse.Namespace, folder: Path) -> list[str]:
-    """Measure the chosen rows, print the table, and say each broken limit."""
+    """Measure the selected rows, print the table, and return one line for each exceeded limit."""
     extra = ["--target", options.target] if options.target else []
     rows = chosen(options.rows, options.format)
     print(HEAD)
@@ -157,7 +167,11 @@ def run(options: argparse.Namespace, folder: Path) -> list[str]:
 
 
 def growth(measured: Sequence[Measured]) -> list[str]:
-    """Compare the processes of 100,000 nodes and of 10,000, where both were measured."""
+    """Compare the seconds of the proof's process for 100,000 nodes with those for 10,000 nodes.
+
+    Print the quotient of both medians, and return a line if the quotient exceeds the limit. Return an empty list
+    without any output if one of both rows was not measured.
+    """
     medians = {each.name: statistics.median(each.total_seconds) for each in measured}
     if not {"nodes-10k", "nodes-100k"} <= medians.keys():
         return []

@@ -1,10 +1,10 @@
-"""Time what it adds to the runs of `fix` that they witness the sizes which the view claims.
+"""Time how much the checks of claimed sizes add to the runs of `fix`.
 
     python scripts/bench_runs.py MODEL.. [--turns N]
 
-Each model is fixed once; then the runs, without the proof, take turns with and without the claims, and the median
-counts: seconds of CPU, of this process and of the runtimes'. Exit status: 0 if all models together take at most a
-tenth more, else 1. For Linux.
+A claim is a size in the view that the runs of the original model can confirm. Each model is fixed once. Then the runs,
+without the proof, take turns with and without the claims. The median of the CPU seconds counts, of this process and of
+the runtimes' processes. Exit status: 0 if all models together take at most a tenth more with claims, else 1. For Linux.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from graphfix.checker.task import Criterion, Task
 from graphfix.engine.extracts.claims import claims_of
 
 MOST = 1.1
-"""How many times as long the runs may take."""
+"""The limit of the time with claims, as a multiple of the time without claims."""
 
 
 def seconds() -> float:
-    """CPU seconds of this process and of its children that have ended."""
+    """Return the CPU seconds of this process and of its children that have ended."""
     usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def timed(task: Task) -> float:
-    """Verify, and return how long it took."""
+    """Verify the pair of the task, and return the CPU seconds. A verdict other than "equal" is printed on stderr."""
     started = seconds()
     verdict = checker.verify(task)
     if verdict.status != "equal":
@@ -43,7 +43,10 @@ def timed(task: Task) -> float:
 
 
 def measure(model: Path, turns: int, folder: Path) -> tuple[float, float, int]:
-    """Return the median seconds without and with claims, and how many claims there are."""
+    """Return the median seconds of the runs without claims and with claims, and the number of claims.
+
+    The model is fixed first, and its runs take turns without and with the claims.
+    """
     fixed = folder / f"fixed{model.suffix}"
     graphfix.fix_file(model, fixed, check_result=False)
     claims = claims_of(graphfix.load(model))
@@ -51,7 +54,7 @@ def measure(model: Path, turns: int, folder: Path) -> tuple[float, float, int]:
         Pair(model, fixed, tflite=model.suffix == ".tflite"), None, 4, 0, Criterion(), "without", lambda _: None
     )
     tasks = (without, replace(without, claims=claims))
-    timed(without)  # warms the cache
+    timed(without)  # fills the cache
     taken: tuple[list[float], list[float]] = ([], [])
     for turn in range(turns):
         for which in (0, 1) if turn % 2 else (1, 0):
@@ -61,7 +64,7 @@ def measure(model: Path, turns: int, folder: Path) -> tuple[float, float, int]:
 
 
 def main() -> int:
-    """Measure the models of the command line."""
+    """Measure the models of the command line, print the table, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", type=Path)
     parser.add_argument("--turns", type=int, default=5)

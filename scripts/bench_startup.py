@@ -1,12 +1,13 @@
-"""What a process costs beside the least that it could: CPU time of questions and of `fix` of a small model.
+"""Measure the CPU time of short commands, and of `fix` on a small model, beside the least possible time.
 
     python scripts/bench_startup.py [--rounds 41]
 
-Questions about the command line stand above `python -c pass` of the same environment, in ms. `fix --no-verify` stands
-beside its floor, as a ratio: for an ONNX file onnx's own load and save, for a TFLite file, whose format asks for no
-library, Python that copies it. Each round runs a floor and then what stands beside it, so that what else the machine
-does meets both; the figures are user and system time, the median and the least. Bytecode is compiled first, and
-numpy's BLAS starts no threads in any of them: they spin while it is imported, and the system counts that.
+Commands such as `--help` are compared with `python -c pass` of the same environment, and the table shows the difference
+in ms. `fix --no-verify` is compared with its floor, and the table shows the quotient. The floor for an ONNX file is
+onnx's own load and save. The floor for a TFLite file is Python that copies the file, because that format needs no
+library. Each round runs a floor and then the commands beside it, so other load on the machine affects both. The figures
+are the median and the least of the sums of user time and system time. Bytecode is compiled first. numpy's BLAS starts
+no threads in any process, because waiting threads would count as CPU time.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ FIXES: Mapping[str, tuple[str, str]] = {
     "fix of an ONNX file": ("models/encoder.onnx", LOADS_AND_SAVES),
     "fix of a TFLite file": ("models/prelu.tflite", COPIES),
 }
-"""By name: a model, and its floor."""
+"""By name: a model, and the Python code that is its floor."""
 
 
 def measured(rounds: int, commands: Mapping[str, Sequence[str]] = COMMANDS) -> dict[str, list[float]]:
-    """By command: in each round, by how many ms it took more than the interpreter alone."""
+    """Return for each command, for each round, the ms of CPU that it takes more than the interpreter alone."""
     above: dict[str, list[float]] = {name: [] for name in commands}
     for name, took, alone in _rounds(rounds, commands):
         above[name].append(took - alone)
@@ -49,9 +50,9 @@ def measured(rounds: int, commands: Mapping[str, Sequence[str]] = COMMANDS) -> d
 
 
 def multiples(rounds: int, commands: Mapping[str, Sequence[str]] = COMMANDS) -> dict[str, list[float]]:
-    """Return by command, for each round, the additional time as a multiple of the interpreter's own.
+    """Return for each command, for each round, the additional time as a multiple of the interpreter's own time.
 
-    Unlike milliseconds it does not depend on the machine, or on what else runs on its cores.
+    Unlike milliseconds, the multiple does not depend on the machine, or on other load.
     """
     found: dict[str, list[float]] = {name: [] for name in commands}
     for name, took, alone in _rounds(rounds, commands):
@@ -60,7 +61,7 @@ def multiples(rounds: int, commands: Mapping[str, Sequence[str]] = COMMANDS) -> 
 
 
 def _rounds(rounds: int, commands: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, float, float]]:
-    """Yield for each round and command its name, its ms of CPU, and those of the interpreter alone."""
+    """Yield for each round and command its name, its ms of CPU, and the ms of the interpreter alone."""
     with _compiled() as environment:
         for argv in commands.values():
             _milliseconds(_process(argv), environment)
@@ -71,7 +72,7 @@ def _rounds(rounds: int, commands: Mapping[str, Sequence[str]]) -> Iterator[tupl
 
 
 def ratios(rounds: int, fixes: Mapping[str, tuple[str, str]] = FIXES) -> dict[str, list[float]]:
-    """By name: in each round, how many times as long as its floor a `fix` took."""
+    """Return for each fix, for each round, the time of the `fix` divided by the time of its floor."""
     found: dict[str, list[float]] = {name: [] for name in fixes}
     with _compiled() as environment, tempfile.TemporaryDirectory() as folder:
         for number in range(rounds + 1):
@@ -80,13 +81,13 @@ def ratios(rounds: int, fixes: Mapping[str, tuple[str, str]] = FIXES) -> dict[st
                 least = _milliseconds(["-P", "-c", floor, *files], environment, works=True)
                 argv = _process(["fix", files[0], "-o", files[1], "--no-verify", "--exit-zero"])
                 ratio = _milliseconds(argv, environment, works=True) / least
-                found[name] += [ratio] * (number > 0)  # the first one compiles
+                found[name] += [ratio] * (number > 0)  # the first round only compiles bytecode
     return found
 
 
 @contextlib.contextmanager
 def _compiled() -> Iterator[Mapping[str, str]]:
-    """An environment of processes, with bytecode that lasts as long as the context."""
+    """Yield the environment variables of a process, with a bytecode folder that is deleted when the context ends."""
     with tempfile.TemporaryDirectory() as compiled:
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": compiled, "PYTHONPATH": str(ROOT)}
         environment |= {"OPENBLAS_NUM_THREADS": "1"}
@@ -95,11 +96,15 @@ def _compiled() -> Iterator[Mapping[str, str]]:
 
 
 def _process(argv: Sequence[str]) -> list[str]:
+    """Return Python's arguments that run graphfix with the arguments `argv`."""
     return ["-P", "-m", "graphfix", *argv]
 
 
 def _milliseconds(arguments: Sequence[str], environment: Mapping[str, str], *, works: bool = False) -> float:
-    """What a process takes; one that `works` raises where it fails."""
+    """Run Python with these arguments, and return its ms of CPU.
+
+    With `works`, raise CalledProcessError if the process fails.
+    """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, check=works, cwd=os.sep)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -107,7 +112,7 @@ def _milliseconds(arguments: Sequence[str], environment: Mapping[str, str], *, w
 
 
 def main() -> None:
-    """Print a table."""
+    """Print the tables."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--rounds", type=int, default=41)
     rounds = asked.parse_args().rounds

@@ -1,13 +1,13 @@
-"""Measure the memory in which one job of a batch takes a big model from an object store and puts its result there.
+"""Measure the memory of a batch job that reads a large model from an object store and writes its result there.
 
     python scripts/bench_stream.py [--rows NAME,..] [--limit MIB] [--dir FOLDER]
 
-One process does what a worker of a batch does: `graphfix.batch.jobs.work`, with `--no-verify`, from `s3://` to `s3://`.
-The store is a server of this script's on the loopback interface, in a process of its own, which keeps objects as
-files: what is read and written goes through s3fs and botocore as for any other. What counts is the largest sum of the
-resident sets of that process and of all that it starts, mapped file pages included, asked for every 20 ms. The models
-(and three times as much again) lie in a temporary folder, or are kept in FOLDER. Exit status: 0 within the limit, 1
-beyond it, 2 when a run failed. For Linux; needs the extra [batch].
+One process does the work of a batch worker: `graphfix.batch.jobs.work`, with `--no-verify`, from `s3://` to `s3://`.
+The store is a server of this script on the loopback interface, in a separate process. It stores objects as files, and
+the worker uses s3fs and botocore as for any other store. Every 20 ms, the script adds up the resident sets of the
+worker and of all its child processes, mapped file pages included. The largest sum counts. The models are built in a
+temporary folder, or kept in FOLDER; the results need further space there. Exit status: 0 within the limit, 1 beyond the
+limit, 2 if a run failed. For Linux; needs the extra [batch].
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EVERY = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A model of the benchmark: who builds it, and of which size."""
+    """A model of the benchmark: the script that builds it, the kind of model, and the bytes of its weights."""
 
     name: str
     builder: str
@@ -56,18 +56,18 @@ ROWS = (
 
 
 class Objects(BaseHTTPRequestHandler):
-    """As much of S3 as s3fs asks for: objects with their ranges, and uploads of several parts. Keys are file names."""
+    """The part of S3 that s3fs uses: objects, ranges of objects, and uploads in several parts. Keys are file names."""
 
     protocol_version = "HTTP/1.1"
     folder: Path
     sizes: ClassVar[dict[Path, int]] = {}
-    """Of the first parts."""
+    """The size of the first part of each upload, by the path of the collected parts."""
 
     def log_message(self, *_: object) -> None:
-        """Nothing is printed."""
+        """Print nothing."""
 
     def do_HEAD(self) -> None:
-        """What is known of an object."""
+        """Answer with the size and the ETag of an object, or with 404."""
         path = self._path()
         if not path.is_file():
             self._answer(404)
@@ -75,7 +75,7 @@ class Objects(BaseHTTPRequestHandler):
         self._answer(200, length=path.stat().st_size, more={"ETag": _etag(path)})
 
     def do_GET(self) -> None:
-        """An object, or a range of it; a list has none."""
+        """Answer with an object or a range of it, or with 404. A list of objects is always empty."""
         path = self._path()
         if "list-type" in self._query():
             self._answer(200, b"<ListBucketResult><KeyCount>0</KeyCount></ListBucketResult>")
@@ -96,13 +96,13 @@ class Objects(BaseHTTPRequestHandler):
                 start += len(piece)
 
     def do_PUT(self) -> None:
-        """An object, or a part of one."""
+        """Store an object, or one part of an upload."""
         path, start, left = self._path(), 0, int(self.headers.get("Content-Length", 0))
         if "partNumber" in self._query():
             number, path = int(self._query()["partNumber"][0]), _parts(path)
             if number == 1:
                 self.sizes[path] = left
-            start = (number - 1) * self.sizes[path]  # all have one size, but for the last one
+            start = (number - 1) * self.sizes[path]  # all parts except the last part have the same size
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("r+b" if start else "wb") as file:
             file.seek(start)
@@ -113,7 +113,7 @@ class Objects(BaseHTTPRequestHandler):
         self._answer(200, more={"ETag": _etag(path)})
 
     def do_POST(self) -> None:
-        """Begin an upload of parts, or end it: they become the object."""
+        """Begin an upload in parts, or end it: the collected parts become the object."""
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         path = self._path()
         if "uploads" in self._query():
@@ -125,14 +125,17 @@ class Objects(BaseHTTPRequestHandler):
         self._answer(200, said.encode())
 
     def _path(self) -> Path:
+        """Return the file of the requested object."""
         return self.folder / unquote(urlsplit(self.path).path).lstrip("/")
 
     def _query(self) -> dict[str, list[str]]:
+        """Return the parameters of the requested URL."""
         return parse_qs(urlsplit(self.path).query, keep_blank_values=True)
 
     def _answer(
         self, status: int, body: bytes = b"", *, length: int | None = None, more: dict[str, str] | None = None
     ) -> None:
+        """Send the status, the headers and the body. `length` is the length of a body that the caller writes."""
         self.send_response(status)
         for name, value in (more or {}).items():
             self.send_header(name, value)
@@ -142,18 +145,18 @@ class Objects(BaseHTTPRequestHandler):
 
 
 def _parts(path: Path) -> Path:
-    """Where the parts of an object are put together."""
+    """Return the file in which the parts of an object are collected."""
     return path.with_name(f"{path.name}.parts")
 
 
 def _etag(path: Path) -> str:
-    """A mark of a file that nobody changes: by its size and time."""
+    """Return an ETag that identifies the content of a file by the file's size and time of change."""
     found = path.stat()
     return f'"{hashlib.sha256(f"{found.st_size} {found.st_mtime_ns}".encode()).hexdigest()[:32]}"'
 
 
 def serve(folder: Path) -> None:
-    """Serve the folder's folders as buckets until this process is ended; print the port."""
+    """Print the port, and serve the folders inside `folder` as buckets until this process is killed."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Of", (Objects,), {"folder": folder}))
     print(server.server_address[1], flush=True)
     server.serve_forever()
@@ -163,7 +166,7 @@ def serve(folder: Path) -> None:
 
 
 def do(name: str) -> None:
-    """Do one job, as a worker does."""
+    """Do the job of the model `name` as a batch worker does it. Exit with a message if nothing was written."""
     from graphfix.batch.jobs import work
     from graphfix.batch.jobs.job import Job, Limits
     from graphfix.engine.request import Request
@@ -177,7 +180,10 @@ def do(name: str) -> None:
 
 
 def measured(name: str, port: int) -> tuple[float, int, list[int]]:
-    """The seconds of a job, the most bytes that its processes had together, and each of them then."""
+    """Return the seconds of a job, the largest total memory of its processes in bytes, and its parts.
+
+    The third part is the memory of each process at the time of the largest total. Raise RuntimeError if the job fails.
+    """
     keys = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_DEFAULT_REGION": "us-east-1"}
     environment = {**os.environ, **keys, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}
     start = time.perf_counter()
@@ -194,6 +200,7 @@ def measured(name: str, port: int) -> tuple[float, int, list[int]]:
 
 
 def _tree(top: psutil.Process) -> list[psutil.Process]:
+    """Return the process and all its descendants, or an empty list if the process has ended."""
     try:
         return [top, *top.children(recursive=True)]
     except psutil.NoSuchProcess:
@@ -201,6 +208,7 @@ def _tree(top: psutil.Process) -> list[psutil.Process]:
 
 
 def _resident(process: psutil.Process) -> int:
+    """Return the resident set of a process in bytes, or 0 if the process has ended."""
     try:
         return int(process.memory_info().rss)
     except psutil.NoSuchProcess:
@@ -208,13 +216,14 @@ def _resident(process: psutil.Process) -> int:
 
 
 def _build(row: Row, models: Path) -> None:
+    """Build the row's model in the folder `models` if it does not exist there."""
     if not (models / row.name).exists():
         builder = [sys.executable, str(SCRIPTS / row.builder), row.kind, str(row.amount), str(models / row.name)]
         subprocess.run(builder, check=True)
 
 
 def measure_all(rows: list[Row], limit: int, folder: Path) -> int:
-    """Measure each row and print its line; return the exit status."""
+    """Measure each row and print its line, with `limit` in MiB; return the exit status."""
     models, fixed = folder / "models", folder / "fixed"
     models.mkdir(exist_ok=True)
     for row in rows:
@@ -242,7 +251,7 @@ def measure_all(rows: list[Row], limit: int, folder: Path) -> int:
 
 
 def main() -> int:
-    """Read the arguments."""
+    """Run the command line, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", help="names, with commas; all where it is not said")
     parser.add_argument("--limit", type=int, default=500, metavar="MIB")

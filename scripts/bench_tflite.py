@@ -1,9 +1,10 @@
-"""Write the TFLite models of the benchmark: tables in front, real random weights behind them in pieces.
+"""Write the TFLite models of the benchmarks: the tables first, then random weights in pieces.
 
     python scripts/bench_tflite.py inline|operators AMOUNT PATH
 
-`inline` holds 64 layers x[1,16,D] @ w[D,D] + b[D], each scaled and shifted by constants of rank 1, of AMOUNT bytes
-of weights in all; `operators` holds AMOUNT operators in one chain, every other one adds a constant of rank 1.
+`inline` contains 64 layers x[1,16,D] @ w[D,D] + b[D], each scaled and shifted by constants of rank 1, with about AMOUNT
+bytes of weights in total. `operators` contains AMOUNT operators in one chain; every other operator has a second operand
+that is a constant of rank 1.
 """
 
 from __future__ import annotations
@@ -25,45 +26,45 @@ SEQUENCE = 16
 CODES = (schema.BuiltinOperator.FULLY_CONNECTED, schema.BuiltinOperator.MUL, schema.BuiltinOperator.ADD)
 FULLY_CONNECTED, MUL, ADD = range(3)
 _VERSIONS = (5, 1, 1)
-"""FULLY_CONNECTED keeps its input's rank from version 5 on."""
+"""The version of each operator in `CODES`. FULLY_CONNECTED keeps its input's rank from version 5 on."""
 
 
 @dataclass
 class Plan:
-    """A chain of operators, its tensors by index, and how many bytes each buffer has."""
+    """A chain of operators, with the shape and the name of each tensor by index, and the size of each buffer."""
 
     shapes: list[tuple[int, ...]] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     buffers: list[int] = field(default_factory=lambda: [0])
-    """Bytes; the first one is that of tensors without a payload."""
+    """The bytes of each buffer. The first buffer is for tensors without data."""
     tensors: list[int] = field(default_factory=list)
-    """The buffer of each tensor."""
+    """The index of each tensor's buffer."""
     operators: list[tuple[int, tuple[int, ...], int]] = field(default_factory=list)
-    """(code, operands, result)."""
+    """For each operator: the index of its code in `CODES`, its operands, and its result."""
 
     def value(self, name: str, shape: tuple[int, ...]) -> int:
-        """Add a tensor without a payload."""
+        """Add a tensor without data, and return its index."""
         self.shapes.append(shape)
         self.names.append(name)
         self.tensors.append(0)
         return len(self.shapes) - 1
 
     def constant(self, name: str, shape: tuple[int, ...]) -> int:
-        """Add a float32 constant with a buffer that no other has."""
+        """Add a float32 constant with a new buffer, and return its index."""
         made = self.value(name, shape)
         self.tensors[made] = len(self.buffers)
         self.buffers.append(4 * math.prod(shape))
         return made
 
     def call(self, code: int, operands: tuple[int, ...], name: str, shape: tuple[int, ...]) -> int:
-        """Add an operator; give its result."""
+        """Add an operator, and return the index of its result."""
         made = self.value(name, shape)
         self.operators.append((code, operands, made))
         return made
 
 
 def layers(total: int) -> Plan:
-    """Plan the layers with about `total` bytes of weights."""
+    """Return the plan of 64 layers with about `total` bytes of weights."""
     width = -(-math.isqrt(total // (4 * LAYERS)) // 32) * 32
     plan, shape = Plan(), (1, SEQUENCE, width)
     value = plan.value("x", shape)
@@ -78,7 +79,7 @@ def layers(total: int) -> Plan:
 
 
 def chain(count: int) -> Plan:
-    """Plan `count` operators; every other one has an operand to lift."""
+    """Return the plan of `count` operators in a chain; every other operator has an operand to lift."""
     plan, shape = Plan(), (1, 4, 4, 8)
     value = plan.value("x", shape)
     for index in range(count):
@@ -91,10 +92,12 @@ def chain(count: int) -> Plan:
 
 
 def _numbers(builder: flatbuffers.Builder, numbers: Sequence[int]) -> int:
+    """Write a vector of int32 numbers, and return its offset."""
     return int(builder.CreateNumpyVector(np.array(numbers, np.int32)))
 
 
 def _tables(builder: flatbuffers.Builder, tables: Sequence[int]) -> int:
+    """Write a vector of tables, and return its offset."""
     builder.StartVector(4, len(tables), 4)
     for table in reversed(tables):
         builder.PrependUOffsetTRelative(table)
@@ -102,7 +105,7 @@ def _tables(builder: flatbuffers.Builder, tables: Sequence[int]) -> int:
 
 
 def _table(builder: flatbuffers.Builder, name: str, **fields: Any) -> int:  # noqa: ANN401 -- numbers and offsets
-    """Build a table by the generated functions of its name."""
+    """Write a table of the schema by the generated functions for `name`, and return its offset."""
     getattr(schema, f"{name}Start")(builder)
     for key, value in fields.items():
         getattr(schema, f"{name}Add{key}")(builder, value)
@@ -110,11 +113,13 @@ def _table(builder: flatbuffers.Builder, name: str, **fields: Any) -> int:  # no
 
 
 def _tensor(builder: flatbuffers.Builder, plan: Plan, index: int) -> int:
+    """Write the table of tensor `index`, and return its offset."""
     name, shape = builder.CreateString(plan.names[index]), _numbers(builder, plan.shapes[index])
     return _table(builder, "Tensor", Shape=shape, Buffer=plan.tensors[index], Name=name, HasRank=True)
 
 
 def _operator(builder: flatbuffers.Builder, code: int, operands: Sequence[int], result: int) -> int:
+    """Write the table of an operator, and return its offset."""
     kind = ("FullyConnectedOptions", "MulOptions", "AddOptions")[code]
     options = _table(builder, kind, **({"KeepNumDims": True} if code == FULLY_CONNECTED else {}))
     return _table(
@@ -129,9 +134,9 @@ def _operator(builder: flatbuffers.Builder, code: int, operands: Sequence[int], 
 
 
 def head(plan: Plan, places: Sequence[int]) -> bytes:
-    """Build the tables; `places` says how far behind their end each buffer's vector begins.
+    """Return the tables of the file. `places` is each buffer's distance in bytes from the end of the tables.
 
-    The Builder counts from its end, so what stands behind it has a negative offset.
+    The Builder counts offsets from the end, so data behind the end has a negative offset.
     """
     builder = flatbuffers.Builder(1 << 20)
     builder.Prep(ALIGNMENT, 0)
@@ -160,7 +165,7 @@ def head(plan: Plan, places: Sequence[int]) -> bytes:
 
 
 def write(path: Path, plan: Plan) -> None:
-    """Write the tables, and behind them each payload behind its length, aligned, 16 MiB at a time."""
+    """Write the tables, and behind them each buffer's length and random data, aligned and at most 16 MiB at a time."""
     places, end = [], 0
     for size in plan.buffers:
         end += -(end + 4) % ALIGNMENT

@@ -1,8 +1,10 @@
-"""Build the documentation's site with Zensical, or serve it while pages are written. Needs the extra [docs].
+"""Build the documentation's site with Zensical, or serve it while pages are written.
 
-python scripts/build_site.py                 into build/site; a fault prints its place and ends with status 1
-python scripts/build_site.py --site FOLDER   into another folder
-python scripts/build_site.py --serve         at http://localhost:8000, built again after each change of docs/
+    python scripts/build_site.py                 build into build/site; a fault prints its place, and the status is 1
+    python scripts/build_site.py --site FOLDER   build into another folder
+    python scripts/build_site.py --serve         serve at http://localhost:8000, and build after each change of docs/
+
+Needs the extra [docs].
 """
 
 from __future__ import annotations
@@ -20,11 +22,11 @@ from documentation import site
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "build" / "site"
 PAUSE = 1.0
-"""Seconds between two looks at docs/ while the site is served."""
+"""The seconds between two checks of docs/ for changes, while the site is served."""
 
 
 def main() -> int:
-    """Build or serve the site; return the exit status."""
+    """Build or serve the site, and return the exit status."""
     parser = argparse.ArgumentParser(description="Build the documentation's site.")
     parser.add_argument("--site", type=Path, default=SITE, help="the folder of the site; default: build/site")
     parser.add_argument("--serve", action="store_true", help="serve the site, and build it again after each change")
@@ -38,13 +40,17 @@ def main() -> int:
 
 
 def build(source: Path, target: Path) -> int:
-    """Build the site from a written folder, and replace `target` by it; return 0, or 1 if a page has a fault."""
+    """Build the site from the written folder `source`, replace `target` by the site, and return 0.
+
+    If a page has a fault, the faults are printed on stderr, `target` is not changed, and the result is 1.
+    """
     found = site.faults(source)
     for fault in found:
         print(fault, file=sys.stderr)
     built = subprocess.run(command("build", "--strict"), cwd=source, capture_output=True, text=True, check=False)
     if built.returncode:
-        said = built.stdout + built.stderr.partition("Traceback (most recent call last):")[0]  # --strict raises
+        # Zensical raises an exception with --strict
+        said = built.stdout + built.stderr.partition("Traceback (most recent call last):")[0]
         print(said.strip(), file=sys.stderr)
     if found or built.returncode:
         return 1
@@ -54,7 +60,10 @@ def build(source: Path, target: Path) -> int:
 
 
 def serve(source: Path) -> int:
-    """Serve the site until Ctrl-C; after a change of docs/ write the folder again, which Zensical then builds."""
+    """Serve the site until Ctrl-C, and return 0.
+
+    After a change of docs/, the folder is written again, and Zensical builds it.
+    """
     with subprocess.Popen(command("serve"), cwd=source) as server:
         try:
             seen = changes()
@@ -69,13 +78,13 @@ def serve(source: Path) -> int:
 
 
 def changes() -> dict[Path, int]:
-    """Return when each file of docs/, and the configuration, was changed last."""
+    """Return the time of the last change of each file of docs/ and of the configuration, in ns."""
     files = [path for path in (ROOT / "docs").rglob("*") if path.is_file()]
     return {path: path.stat().st_mtime_ns for path in [*files, ROOT / site.CONFIGURATION]}
 
 
 def command(*words: str) -> list[str]:
-    """Return a command of Zensical."""
+    """Return the command line that runs Zensical with these arguments."""
     return [sys.executable, "-m", "zensical", *words]
 
 

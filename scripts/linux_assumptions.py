@@ -1,26 +1,27 @@
-"""List what the code uses that macOS or Windows lacks, and the guard of each use.
+"""List the uses of Linux features that macOS or Windows lacks in the code, and the guard of each use.
 
     python scripts/linux_assumptions.py [FOLDER ...]
 
-The folders are graphfix/ and rewrites/ by default. A line names the place, the use, the systems without it, and its
-guard. Status 0: each use has a guard. Status 1: a use has none, or a row of `ELSEWHERE` or `HARMLESS` fits no use.
+The folders are graphfix/ and rewrites/ by default. Each line of the output contains the place, the use, the systems
+without it, and its guard. Status 0: each use has a guard. Status 1: a use has no guard, or a row of `ELSEWHERE` or
+`HARMLESS` matches no use.
 
 Three kinds of uses are found in the syntax trees:
 
-- a name of the standard library that another system lacks. typeshed, which comes with mypy, says which these are;
+- a name of the standard library that another system lacks, according to typeshed, which mypy contains;
 - a name of psutil that another system lacks (`PSUTIL`), an argument of a function that works on some systems only
   (`KEYWORDS`), and a function that does something else on another system (`MEANINGS`, `TEXT_MODE`);
-- a text that names a file or folder of Linux (`/proc`, `/sys`, `/dev`).
+- a text that is the path of a file or folder of Linux (`/proc`, `/sys`, `/dev`).
 
 A guard is one of these:
 
 - a condition around the use: `if hasattr(module, name)`, or `hasattr(module, name) and ...`;
 - an earlier `if not hasattr(module, name)` in the same function, which returns or raises;
-- a `try` around the use that catches what the other system raises;
+- a `try` around the use that catches the exception that the other system raises;
 - a row of `ELSEWHERE`: another function makes the use unreachable on the other system;
 - a row of `HARMLESS`.
 
-`hasattr` of another name of the same module counts if the same systems lack that name.
+`hasattr` with another name of the same module counts if the same systems lack that name.
 """
 
 from __future__ import annotations
@@ -47,19 +48,19 @@ PSUTIL = {
 }
 """Names of psutil, and the systems that lack them."""
 MEANINGS = {
-    "select.select": ("Windows",),  # sockets only
-    "os.kill": ("Windows",),  # ends the process whatever the signal is
+    "select.select": ("Windows",),  # works only for sockets
+    "os.kill": ("Windows",),  # ends the process, whichever signal is sent
     "os.symlink": ("Windows",),  # needs a privilege
 }
 """Functions that each system has, and the systems on which they do something else."""
 TEXT_MODE = "os.open without O_BINARY"
-"""Windows translates line ends of a file that is opened so."""
+"""The use in which a file is opened so that Windows translates its line ends."""
 KEYWORDS = dict.fromkeys(
     ("preexec_fn", "pass_fds", "process_group", "start_new_session", "dir_fd", "src_dir_fd", "dst_dir_fd"), ("Windows",)
 )
 """Arguments of functions of subprocess and os, and the systems on which they fail or do nothing."""
 PLACES = re.compile(r"/(?:proc|sys|dev)(?:/|$)")
-"""The beginning of a text that names a file or folder of Linux."""
+"""The beginning of a text that is the path of a file or folder of Linux."""
 
 ELSEWHERE: Mapping[tuple[str, str], tuple[str, str]] = {
     ("graphfix/batch/process/worker.py", "os.fork"): ("graphfix/batch/jobs/scratch.py", "held"),
@@ -79,7 +80,7 @@ ELSEWHERE: Mapping[tuple[str, str], tuple[str, str]] = {
     ("graphfix/runtimes/memory.py", "/proc"): ("graphfix/runtimes/memory.py", "limit_files"),
     ("graphfix/runtimes/memory.py", "/sys/fs/cgroup"): ("graphfix/runtimes/memory.py", "limit_files"),
 }
-"""A use (file, name) and the function (file, name) that makes it unreachable, or harmless, where the system lacks it.
+"""A use (file, name), and the function (file, name) that makes it unreachable or harmless if the system lacks it.
 
 The function must raise GraphfixError behind a `hasattr`, or catch OSError.
 """
@@ -89,12 +90,12 @@ HARMLESS: Mapping[tuple[str, str], str] = {
     ("graphfix/results/files/regular_files.py", "/dev/fd"): "compared with a path; nothing is opened",
     ("graphfix/results/files/regular_files.py", r"/proc/\d+(/task/\d+)?/fd"): "compared with a path; nothing is opened",
 }
-"""A use (file, name) that does no harm where the system lacks it, with the reason."""
+"""A use (file, name) that does no harm if the system lacks it, with the reason."""
 
 
 @dataclass(frozen=True, order=True)
 class Use:
-    """A use of something that a system lacks."""
+    """A use of something that a system lacks: its place, its name, the systems without it, and its guard."""
 
     file: str
     line: int
@@ -104,7 +105,7 @@ class Use:
     """Empty if the use has no guard."""
 
     def __str__(self) -> str:
-        """Return the line that is printed."""
+        """Return the line that the script prints for the use."""
         guard = self.guard or "NO GUARD"
         return f"{self.file}:{self.line}: {self.name} (not on {' and '.join(self.systems)}): {guard}"
 
@@ -114,7 +115,7 @@ class Use:
 
 @cache
 def lacking(module: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the names of a module of the standard library that a system lacks, with these systems.
+    """Return the names of a standard library module that a system lacks, each with the systems that lack it.
 
     Methods and attributes of classes are included by their own names. The name `""` stands for the whole module.
     """
@@ -135,7 +136,7 @@ def lacking(module: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def _names(body: Sequence[ast.stmt], system: str) -> Iterator[str]:
-    """Yield the names that a stub defines for a system."""
+    """Yield the names that a stub defines for a system, names inside classes included."""
     for statement in body:
         match statement:
             case ast.If(test=test, body=then, orelse=otherwise):
@@ -152,14 +153,14 @@ def _names(body: Sequence[ast.stmt], system: str) -> Iterator[str]:
 
 
 def _holds(test: ast.expr, system: str) -> bool:
-    """Evaluate a condition of a stub: comparisons of the system and of the version of Python."""
+    """Return the truth of a condition of a stub, which compares the system or the version of Python."""
     names = {"sys": _Sys(system, PYTHON), "TYPE_CHECKING": True, "MYPY": False}
     return bool(eval(compile(ast.Expression(test), "a stub", "eval"), {"__builtins__": {}}, names))  # noqa: S307 -- typeshed
 
 
 @dataclass(frozen=True)
 class _Sys:
-    """The names of `sys` that stubs use in conditions."""
+    """The names of the module `sys` that stubs use in conditions."""
 
     platform: str
     version_info: tuple[int, int]
@@ -169,7 +170,7 @@ class _Sys:
 
 
 def uses(path: Path, root: Path = ROOT) -> list[Use]:
-    """Return the uses of a file, each with its guard."""
+    """Return the uses of a file in order, each with its guard. `root` is the folder to which paths are relative."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for parent in ast.walk(tree):
         for child in ast.iter_child_nodes(parent):
@@ -184,7 +185,7 @@ def uses(path: Path, root: Path = ROOT) -> list[Use]:
 
 
 def _imported(tree: ast.AST) -> dict[str, str]:
-    """Return the modules that a file imports, by the names that it gives them."""
+    """Return the modules that a file imports as modules, by their name in the file."""
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
     return {alias.asname or alias.name: alias.name for node in imports for alias in node.names}
 
@@ -194,6 +195,7 @@ Found = tuple[ast.AST, str, tuple[str, ...]]
 
 
 def _found(tree: ast.AST, modules: Mapping[str, str]) -> Iterator[Found]:
+    """Yield each use in a syntax tree. `modules` are the imported modules by their name in the file."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             yield from _attributes(node, modules)
@@ -201,14 +203,14 @@ def _found(tree: ast.AST, modules: Mapping[str, str]) -> Iterator[Found]:
             yield from _imports(node)
         elif isinstance(node, ast.Call):
             yield from _calls(node)
-        elif isinstance(node, ast.Constant) and not isinstance(_parent(node), ast.Expr):  # a docstring is no use
+        elif isinstance(node, ast.Constant) and not isinstance(_parent(node), ast.Expr):  # a docstring is not a use
             text = node.value
             if isinstance(text, str) and PLACES.match(text):
                 yield node, text, ("Windows",) if text.startswith("/dev") else tuple(SYSTEMS.values())
 
 
 def _attributes(node: ast.Attribute, modules: Mapping[str, str]) -> Iterator[Found]:
-    """Yield `module.name`, and `.name` of any value if a class of an imported module has that name."""
+    """Yield the use `module.name`, or `.name` of any value if a class of an imported module has that name."""
     if isinstance(node.value, ast.Name) and node.value.id in modules:
         module = modules[node.value.id]
         use = f"{module}.{node.attr}"
@@ -232,7 +234,7 @@ def _imports(node: ast.Import | ast.ImportFrom) -> Iterator[Found]:
 
 
 def _calls(node: ast.Call) -> Iterator[Found]:
-    """Yield arguments that work on some systems only, and os.open without O_BINARY."""
+    """Yield arguments that work on some systems only, and calls of os.open without O_BINARY."""
     for keyword in node.keywords:
         if keyword.arg in KEYWORDS:
             yield keyword.value, f"{keyword.arg}=", KEYWORDS[keyword.arg]
@@ -241,7 +243,7 @@ def _calls(node: ast.Call) -> Iterator[Found]:
 
 
 def _table(module: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the names of a module that a system lacks."""
+    """Return the names of a module that a system lacks, each with the systems that lack it."""
     return PSUTIL if module == "psutil" else lacking(module)
 
 
@@ -257,11 +259,12 @@ def _methods(module: str) -> frozenset[str]:
 
 
 def _parent(node: ast.AST) -> ast.AST | None:
+    """Return the parent of a node of the syntax tree, or None for the root."""
     return getattr(node, "parent", None)
 
 
 def _guard(node: ast.AST, use: str, systems: tuple[str, ...], modules: Mapping[str, str]) -> str:
-    """Return the guard of a use in its own function; an empty text if there is none."""
+    """Return the guard of a use in its own file; an empty text if there is no guard."""
     asked = _Asked(re.split(r"[.: ]", use)[0], systems, modules)
     inside, outer = node, _parent(node)
     while outer is not None:
@@ -273,7 +276,10 @@ def _guard(node: ast.AST, use: str, systems: tuple[str, ...], modules: Mapping[s
 
 
 def _condition(inside: ast.AST, outer: ast.AST, asked: _Asked) -> str:
-    """Return an enclosing condition under which the name exists."""
+    """Return the condition in `outer` that makes sure that the name exists in the part `inside`.
+
+    The result is an empty text if there is no such condition.
+    """
     match outer:
         case ast.If(test=test, body=body, orelse=otherwise):
             found = (inside in body and asked.shows(test, True)) or (inside in otherwise and asked.shows(test, False))
@@ -290,7 +296,10 @@ def _condition(inside: ast.AST, outer: ast.AST, asked: _Asked) -> str:
 
 
 def _caught(inside: ast.AST, outer: ast.AST, use: str) -> str:
-    """Return the exceptions that an enclosing `try` catches, if the use raises one of them on the other system."""
+    """Return the exception that `outer` catches if it is a `try` around the use, or an empty text.
+
+    The exception must be the one that the use raises on the other system.
+    """
     if not (isinstance(outer, ast.Try) and inside in outer.body):
         return ""
     types = [node for each in outer.handlers if each.type for node in ast.walk(each.type)]
@@ -300,7 +309,10 @@ def _caught(inside: ast.AST, outer: ast.AST, use: str) -> str:
 
 
 def _left_before(inside: ast.AST, outer: ast.AST, asked: _Asked) -> str:
-    """Return an earlier condition under which the function returns or raises, because the name does not exist."""
+    """Return an earlier condition under which the function returns or raises, because the name does not exist.
+
+    The result is empty if there is no such condition before `inside` in a block of `outer`.
+    """
     for statement in _statements_before(inside, outer):
         leaves = isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Return | ast.Raise)
         if leaves and asked.shows(statement.test, False):
@@ -310,7 +322,7 @@ def _left_before(inside: ast.AST, outer: ast.AST, asked: _Asked) -> str:
 
 
 def _statements_before(inside: ast.AST, outer: ast.AST) -> list[ast.stmt]:
-    """Return the statements of a block that stand before one of its statements."""
+    """Return the statements before `inside` in the block of `outer` that contains it."""
     for block in ("body", "orelse", "finalbody"):
         statements = getattr(outer, block, None)
         if isinstance(statements, list) and inside in statements:
@@ -320,14 +332,17 @@ def _statements_before(inside: ast.AST, outer: ast.AST) -> list[ast.stmt]:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A name of a module that some systems lack; `shows` decides whether a condition makes sure that it exists."""
+    """A use of a module's name that some systems lack: the module, these systems, and the imported modules of the file.
+
+    `shows` decides whether a condition makes sure that the name exists.
+    """
 
     module: str
     systems: tuple[str, ...]
     modules: Mapping[str, str]
 
     def shows(self, test: ast.expr, truth: bool) -> bool:
-        """Return whether the name exists if the condition has this truth."""
+        """Return whether the name certainly exists if the value of the condition `test` is `truth`."""
         match test:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return self.shows(operand, not truth)
@@ -340,7 +355,7 @@ class _Asked:
 
 
 def _elsewhere(file: str, use: str, root: Path) -> str:
-    """Return the guard that `ELSEWHERE` or `HARMLESS` names for a use; an empty text if there is none."""
+    """Return the guard that `ELSEWHERE` or `HARMLESS` lists for a use; an empty text if there is none."""
     if (file, use) in HARMLESS:
         return HARMLESS[file, use]
     where = ELSEWHERE.get((file, use))
@@ -359,7 +374,10 @@ def _refuses(path: Path, function: str) -> bool:
 
 
 def main(folders: Sequence[str] = (), root: Path = ROOT) -> int:
-    """Print all uses, and return the exit status."""
+    """Print all uses in the folders of `root`, and return the exit status.
+
+    Without folders, the folders are graphfix/ and rewrites/, and rows of the tables that match no use are printed too.
+    """
     paths = [path for folder in folders or ("graphfix", "rewrites") for path in sorted((root / folder).rglob("*.py"))]
     found = [use for path in paths for use in uses(path, root)]
     print(*found, sep="\n", end="\n" if found else "")

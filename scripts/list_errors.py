@@ -1,10 +1,10 @@
-"""Print every error message of the project with its place; reasons that a report gives are listed apart.
+"""Print every error message of the project with its place; reasons that a report contains are listed separately.
 
-    python scripts/list_errors.py             the errors: what a user reads on stderr, with exit status 2
-    python scripts/list_errors.py --reasons   what completes "left alone because", or says why nothing was proved
-    python scripts/list_errors.py --counts    how many of each kind there are
+    python scripts/list_errors.py             the errors, which a user reads on stderr, with exit status 2
+    python scripts/list_errors.py --reasons   the texts that complete "left alone because", or explain a missing proof
+    python scripts/list_errors.py --counts    only how many there are of each kind
 
-A message is found where its exception is made. The parts that are not literal are shown as the code has them.
+A message is found where the code creates the exception. Parts that are not literal are printed as code.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ REASONS = frozenset(
     "Refused Undecided Incompatible UnrankedOperand StaleShape MissingOperandError UnprovedError UnreadError "
     "RefusedError _Fault".split()
 )
-"""Exceptions that are answers: a report, or a verdict, has their text."""
+"""Exceptions that are results and not errors: their text appears in a report or a verdict."""
 EXCEPTIONS = frozenset(
     "GraphfixError OverwriteError RewriteError BindingError MalformedError MalformedModelError UnknownVersionError "
     "UnsupportedFieldError OutsideError StoppedError TooLongError ValueError TypeError ArgumentTypeError IndexError "
     "AttributeError".split()
 )
-"""Errors, and what becomes one at the boundary, with the file in front."""
+"""Errors, and exceptions that become errors at the boundary, where the file is written in front of the text."""
 FAILURES = frozenset({"reasons", "_no_model"})
-"""Functions that make one."""
+"""Functions that create an error from a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One place that makes an error or a reason."""
+    """One place in the code that creates an error or a reason. `kind` is the name of the exception or function."""
 
     path: str
     line: int
@@ -44,12 +44,12 @@ class Message:
 
     @property
     def is_reason(self) -> bool:
-        """Whether it is no error."""
+        """Return whether this is a reason and not an error."""
         return self.kind in REASONS
 
 
 def messages(root: Path = ROOT) -> Iterator[Message]:
-    """Yield all of them, in the order of files and lines."""
+    """Yield all messages of the project, in the order of files and lines."""
     for room in ROOMS:
         for path in sorted((root / room).rglob("*.py")):
             name = path.relative_to(root).as_posix()
@@ -59,7 +59,7 @@ def messages(root: Path = ROOT) -> Iterator[Message]:
 
 
 def _message(path: str, call: ast.Call) -> Message | None:
-    """The message that a call makes; None where it makes no exception, or has no text."""
+    """Return the message that a call creates, or None if the call creates no exception or has no arguments."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if name not in REASONS | EXCEPTIONS | FAILURES or not call.args:
         return None
@@ -67,7 +67,7 @@ def _message(path: str, call: ast.Call) -> Message | None:
 
 
 def _text(node: ast.expr) -> str:
-    """A text as a reader of the code sees it, without its quotes."""
+    """Return the text of an expression without quotes, and with computed parts as code in braces."""
     match node:
         case ast.Constant():
             return str(node.value)
@@ -81,7 +81,7 @@ def _text(node: ast.expr) -> str:
 
 
 def main() -> None:
-    """Print what is asked for."""
+    """Print the errors or the reasons, and their counts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--reasons", action="store_true", help="the reasons in place of the errors")
     parser.add_argument("--counts", action="store_true", help="only how many there are")

@@ -3,9 +3,9 @@
     pip install --upgrade onnxruntime && python scripts/new_release.py
     python scripts/new_release.py --only facts operators
 
-Prints a line for each fact that the installed version contradicts, below the name of its table. Ends with 0 if every
-table that can be compared is correct for the installed versions, else with 1. docs/new-release.md explains what to do
-about each line.
+Prints a line for each fact that the installed version contradicts, below the name of its table. The exit status is 0 if
+all tables that can be compared are correct for the installed versions, else 1. docs/new-release.md explains the next
+step for each line.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 
 class NotComparedError(Exception):
-    """A table cannot be compared with the installed versions; the text says why."""
+    """A table cannot be compared with the installed versions; the text contains the reason."""
 
 
 def versions() -> Iterator[str]:
-    """Yield a line for each package whose version is newer than those in `MEASURED`, which has to list it."""
+    """Yield a line for each package whose installed version is newer than its versions in `MEASURED`."""
     yield from newer_than_measured({package: metadata.version(package) for package in MEASURED})
 
 
@@ -57,21 +57,25 @@ def fact_lines(fact: Fact) -> Iterator[str]:
 def fusions() -> Iterator[str]:
     """Yield a line for each operand on which onnxruntime and `operators/fusions.py` disagree.
 
-    They disagree if a change of the operand's shape ends a fusion by one of the two, and not by the other.
+    They disagree if only one of them states that a change of the operand's shape prevents a fusion.
     """
     for name in PATTERNS:
         yield from with_failure(name, fusion_lines(name))
 
 
 def fusion_lines(name: str) -> Iterator[str]:
-    """Yield a line for each such operand of one pattern."""
+    """Yield a line for each operand of one pattern on which onnxruntime and the table disagree."""
     by_runtime, by_table = unlike_the_table(name)
     for said, operands in (("ends a fusion", by_runtime), ("ends no fusion", by_table)):
         yield from (f"{name}: {rewrite} of {node}, operand {at} {said}" for rewrite, node, at in sorted(operands))
 
 
 def operators() -> Iterator[str]:
-    """Yield a line for each operator without a review, with its first CPU kernel, or unlike `FIRST_SEEN`."""
+    """Yield a line for each operator that contradicts graphfix's tables of ONNX operators.
+
+    Such an operator is not reviewed, or has a CPU kernel although the table lists it as an operator without a kernel,
+    or contradicts `FIRST_SEEN`.
+    """
     yield from (f"{domain or 'ai.onnx'}.{op}-{version}: not reviewed" for domain, op, version in unreviewed(schemas()))
     yield from (
         f"{domain or 'ai.onnx'}.{op}-{since}: has a kernel now"
@@ -85,7 +89,10 @@ def operators() -> Iterator[str]:
 
 
 def definitions() -> Iterator[str]:
-    """Yield a line for each operator whose definition in the installed onnx differs from `formats/onnx/schemas.txt`."""
+    """Yield a line for each operator whose definition in the installed onnx differs from `formats/onnx/schemas.txt`.
+
+    Raise NotComparedError if the installed onnx is older than the table.
+    """
     installed, newest = metadata.version("onnx"), MEASURED["onnx"][-1]
     if numbers(installed) < numbers(newest):
         raise NotComparedError(f"the table is of onnx {newest}, and {installed} is installed")
@@ -109,7 +116,10 @@ TABLES: Mapping[str, Callable[[], Iterator[str]]] = {
 
 
 def with_failure(name: str, lines: Iterator[str]) -> Iterator[str]:
-    """Yield the lines; if a comparison raises an exception, yield a line with its text instead of the other lines."""
+    """Yield the lines. If the comparison raises an exception, also yield a line with the exception's text.
+
+    NotComparedError is raised again.
+    """
     try:
         yield from lines
     except NotComparedError:
@@ -131,7 +141,7 @@ def report(names: Sequence[str]) -> Iterator[str]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the differences; return the exit status."""
+    """Print the differences, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=list(TABLES), default=list(TABLES))
     print(", ".join(f"{package} {metadata.version(package)}" for package in MEASURED))

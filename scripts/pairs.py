@@ -1,11 +1,12 @@
-"""Generate pairs of files that differ a little, prove them, run what is proved: the tables of docs/proof.md.
+"""Generate pairs of files with a small difference, prove them, and run the proved pairs: the tables of docs/proof.md.
 
     python scripts/pairs.py onnx|tflite [--share N] [--part K/M] [--kind TEXT] [--operator TEXT] [--refused]
                             [--save FOLDER]
 
-`--share` keeps one (operator, kind of change) in so many, `--part` the Kth of M parts of the operators; `--kind` and
-`--operator` those whose name has the text. `--refused` runs what is not proved too, and lists what is equal all the
-same. `--save` writes the wrong pairs into a folder. Exit status: 1 where a pair is wrong.
+`--share` keeps one in N combinations of an operator and a kind of change. `--part` keeps part K of M parts of the
+operators, counted from 0. `--kind` and `--operator` keep those whose name contains the text. `--refused` also runs
+pairs that are not proved, and lists those that are equal. `--save` writes the wrong pairs into a folder. Exit status: 1
+if a pair is wrong, else 0.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.support.pairs.counts import Counts
 
 FOLDS = 6
-"""Sets of operands of each TFLite operator on constants."""
+"""The number of sets of constant operands for each TFLite operator."""
 
 
 class Judged(NamedTuple):
-    """A pair that is wrong, or equal by the runs and not proved."""
+    """A pair that is wrong because it is proved and differs, or a pair that is equal in the runs and not proved."""
 
     kind: str
     seed: str
@@ -38,7 +39,10 @@ class Judged(NamedTuple):
 
 
 class Examined(NamedTuple):
-    """What became of all pairs."""
+    """The results of all pairs: how many combinations of operator and kind of change, counts, and notable pairs.
+
+    `refused` are pairs that are equal in the runs and not proved. `wrong` are pairs that are proved and differ.
+    """
 
     covered: int
     counts: Counts
@@ -47,6 +51,7 @@ class Examined(NamedTuple):
 
 
 def _arguments() -> argparse.Namespace:
+    """Return the arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("format", choices=("onnx", "tflite"))
     parser.add_argument("--share", type=int, default=1)
@@ -59,6 +64,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _onnx(given: argparse.Namespace, folder: Path) -> Examined:
+    """Examine the ONNX pairs that the options select."""
     from tests.support.pairs import onnx_pairs
     from tests.support.pairs.onnx_judge import Judge
     from tests.support.pairs.onnx_parts import KINDS
@@ -77,6 +83,7 @@ def _onnx(given: argparse.Namespace, folder: Path) -> Examined:
 
 
 def _tflite(given: argparse.Namespace, folder: Path) -> Examined:
+    """Examine the TFLite pairs that the options select. Part 0 also includes operators on constants."""
     from tests.support.pairs import tflite_pairs
     from tests.support.pairs.tflite_seeds import seeds
 
@@ -98,7 +105,7 @@ def _tflite(given: argparse.Namespace, folder: Path) -> Examined:
 
 
 def main() -> int:
-    """Print the counts by kind, then what is wrong."""
+    """Print the counts by kind and the notable pairs, save the wrong pairs, and return the exit status."""
     given = _arguments()
     with tempfile.TemporaryDirectory() as folder:
         examined = (_onnx if given.format == "onnx" else _tflite)(given, Path(folder))
@@ -112,12 +119,14 @@ def main() -> int:
 
 
 def _print(pairs: Sequence[Judged]) -> None:
+    """Print how many pairs have the same kind and reason, with one example each."""
     for (kind, why), count in Counter((it.kind, it.why) for it in pairs).most_common():
         seed = next(it.seed for it in pairs if (it.kind, it.why) == (kind, why))
         print(f"{count} {kind}, as in {seed}: {why}")
 
 
 def _save(pairs: Sequence[Judged], folder: Path, suffix: str) -> None:
+    """Write both files and the reason of each pair into a numbered folder."""
     for number, pair in enumerate(pairs):
         place = folder / str(number)
         place.mkdir(parents=True, exist_ok=True)

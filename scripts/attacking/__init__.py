@@ -1,1 +1,1 @@
-"""Random pairs of whole models that attack the proof: graphs, mutations, and the runs that judge a proved pair."""
+"""Attack the proof with random pairs of models: generators of graphs, mutations, and runs of proved pairs."""

@@ -1,4 +1,7 @@
-"""Pieces of random ONNX graphs without bodies: each function appends a few nodes to a draft."""
+"""Build random ONNX graphs: each function appends a few nodes to a draft, without bodies such as those of If or Loop.
+
+A function appends nothing if no value of the draft fits.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,10 @@ def unary(draft: Draft) -> None:
 
 
 def _partner(draft: Draft, value: Value) -> Value:
-    """Return a second operand: another value that broadcasts with this one, or a constant."""
+    """Return a second operand for a node that reads `value`, of the same type.
+
+    The operand is another value of the draft that certainly broadcasts with `value`, or a new constant.
+    """
     found = draft.find(lambda other: other.kind == value.kind and meet(value.shape, other.shape) is not None)
     if found is not None and draft.rng.random() < 0.6:
         return found
@@ -49,7 +55,7 @@ def _partner(draft: Draft, value: Value) -> Value:
 
 
 def binary(draft: Draft, kind: str = "float32") -> None:
-    """Append an operator that broadcasts."""
+    """Append an elementwise operator that broadcasts two operands of the type `kind`."""
     value = draft.some(kind)
     other = _partner(draft, value)
     shape = meet(value.shape, other.shape)
@@ -65,12 +71,12 @@ def binary(draft: Draft, kind: str = "float32") -> None:
 
 
 def integers(draft: Draft) -> None:
-    """Append arithmetic of integers."""
+    """Append an Add, Mul or Sub of int32 or int64."""
     binary(draft, draft.rng.choice(["int32", "int64"]))
 
 
 def choice(draft: Draft) -> None:
-    """Append a comparison and a Where."""
+    """Append a comparison, and a Where that selects by its result (the Where from operator set 9 on)."""
     value = draft.some()
     other = _partner(draft, value)
     shape = meet(value.shape, other.shape)
@@ -81,7 +87,7 @@ def choice(draft: Draft) -> None:
 
 
 def product(draft: Draft) -> None:
-    """Append a MatMul by weights, maybe with a bias, or a Gemm."""
+    """Append a MatMul by constant weights and an Add of a bias."""
     value = draft.some(rank=draft.rng.choice([2, 3]))
     last = value.shape[-1]
     if not isinstance(last, int):
@@ -108,7 +114,7 @@ def gemm(draft: Draft) -> None:
 
 
 def transpose(draft: Draft) -> None:
-    """Append a Transpose."""
+    """Append a Transpose with a random order of the axes."""
     value = draft.some()
     if not value.rank:
         return
@@ -118,7 +124,7 @@ def transpose(draft: Draft) -> None:
 
 
 def lift(draft: Draft) -> None:
-    """Append an Unsqueeze, or a Squeeze of an axis that is 1."""
+    """Append an Unsqueeze at a random axis, or a Squeeze of an axis of size 1."""
     value = draft.some()
     units = [axis for axis, dim in enumerate(value.shape) if dim == 1]
     if units and draft.rng.random() < 0.5:
@@ -130,7 +136,7 @@ def lift(draft: Draft) -> None:
 
 
 def reduction(draft: Draft) -> None:
-    """Append a reduction of one axis."""
+    """Append a reduction of one axis. ReduceSum drops the axis, and the other operators keep the axis with size 1."""
     value = draft.some()
     if not value.rank:
         return
@@ -147,7 +153,7 @@ def reduction(draft: Draft) -> None:
 
 
 def softmax(draft: Draft) -> None:
-    """Append a Softmax, LogSoftmax or ArgMax along the last axis."""
+    """Append a Softmax or LogSoftmax along the last axis."""
     value = draft.some()
     if value.rank:
         axis = value.rank - 1
@@ -155,7 +161,7 @@ def softmax(draft: Draft) -> None:
 
 
 def concat(draft: Draft) -> None:
-    """Append a Concat of a value with itself or another of its shape."""
+    """Append a Concat of a value with itself, or with another value of the same shape."""
     value = draft.some()
     axes = [axis for axis, dim in enumerate(value.shape) if isinstance(dim, int)]
     if not axes:
@@ -167,7 +173,7 @@ def concat(draft: Draft) -> None:
 
 
 def gather(draft: Draft) -> None:
-    """Append a Gather by constants, along an axis of known size."""
+    """Append a Gather with constant indices, along an axis of constant size."""
     value = draft.some()
     axes = [axis for axis, dim in enumerate(value.shape) if isinstance(dim, int)]
     if axes:
@@ -184,7 +190,7 @@ def gather(draft: Draft) -> None:
 
 
 def slice_(draft: Draft) -> None:
-    """Append a Slice, also with negative steps and extreme ends."""
+    """Append a Slice of one axis, with negative steps and with extreme ends such as `2**63 - 1` among the choices."""
     value = draft.some()
     axes = [axis for axis, dim in enumerate(value.shape) if isinstance(dim, int)]
     if not axes or draft.opset < 10:
@@ -205,7 +211,8 @@ def slice_(draft: Draft) -> None:
     )
     count: int | str = len(range(*slice(start, end, step).indices(size)))
     if step < 0 < end:
-        count = draft.fresh("?s")  # onnxruntime's kernel and the inference at load time read this end differently
+        # onnxruntime's kernel and onnxruntime's shape inference at load time interpret this end differently
+        count = draft.fresh("?s")
     if not count:
         return
     operands = [value, *(draft.constant([number]) for number in (start, end, axis, step))]
@@ -213,7 +220,11 @@ def slice_(draft: Draft) -> None:
 
 
 def collapse(draft: Draft) -> None:
-    """Reduce a value to one number and add it to a small input, so that memory of the value may be used again."""
+    """Reduce a value to one number, and add the number to a new small input.
+
+    After that, the runtime may use the memory of the reduced value for other results. A wrong buffer size then changes
+    them.
+    """
     value = draft.some()
     total = draft.node("ReduceMax", [value], value.kind, (), keepdims=0)
     size = draft.rng.choice([2, 3, 4])
@@ -222,7 +233,7 @@ def collapse(draft: Draft) -> None:
 
 
 def reshape(draft: Draft) -> None:
-    """Append a Reshape by a constant, with -1 for the sizes that are free, or by computed sizes."""
+    """Append a Reshape that adds an axis of size 1. Its constant target contains -1 for a size that is not constant."""
     value = draft.some()
     free = [axis for axis, dim in enumerate(value.shape) if not isinstance(dim, int)]
     if len(free) > 1 or value.rank > 4:
@@ -236,7 +247,7 @@ def reshape(draft: Draft) -> None:
 
 
 def computed_shape(draft: Draft) -> None:
-    """Append an Expand or Reshape whose sizes a Shape gives."""
+    """Append an Expand or Reshape whose target shape is computed by a Shape operator."""
     value = draft.some()
     if not value.rank or value.rank > 3 or draft.opset < 9:
         return
@@ -250,7 +261,7 @@ def computed_shape(draft: Draft) -> None:
 
 
 def cast(draft: Draft) -> None:
-    """Append a Cast to a type and back."""
+    """Append a Cast to another type, often an Unsqueeze, and a Cast back to float32."""
     value = draft.some()
     kind = draft.rng.choice(
         ["float16", "float64", "bfloat16", "int32", "bool"] + ["float8_e4m3fn"] * (draft.opset > 18)
@@ -262,7 +273,7 @@ def cast(draft: Draft) -> None:
 
 
 def strings(draft: Draft) -> None:
-    """Append operators of strings."""
+    """Append an operator on strings: StringConcat, Equal or Concat, as the operator set allows."""
     value = draft.some("str", rank=2, static=True)
     words = draft.constant(np.array(["a", "b", ""][: value.shape[-1]] if value.shape[-1] <= 3 else ["a"], object))
     shape = meet(value.shape, words.shape)
@@ -277,7 +288,10 @@ def strings(draft: Draft) -> None:
 
 
 def quantized(draft: Draft) -> None:
-    """Append a QuantizeLinear and a DequantizeLinear, per tensor or along an axis, or int4 weights."""
+    """Append a QuantizeLinear and a DequantizeLinear, with one scale or one scale for each element of the last axis.
+
+    From operator set 21 on, a DequantizeLinear of constant int4 weights is sometimes appended instead.
+    """
     value = draft.some()
     last = value.shape[-1] if value.shape else None
     if draft.opset < 13:

@@ -1,4 +1,4 @@
-"""A random ONNX graph while it is built: its nodes, constants, inputs, and the type and sizes of every value."""
+"""A random ONNX graph during its construction: nodes, constants, inputs, and the type and shape of each value."""
 
 from __future__ import annotations
 
@@ -29,12 +29,15 @@ KINDS = {
     "int4": TensorProto.INT4,
 }
 AXES_ARE_OPERANDS = 13
-"""The operator set from which Unsqueeze, Squeeze and ReduceSum read their axes as an operand."""
+"""The first operator set in which Unsqueeze, Squeeze and ReduceSum read their axes from an operand."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value of the graph."""
+    """A value of the graph: its name, its type and its shape.
+
+    The type is numpy's name, and a size is a text, such as `N`, if it is not constant.
+    """
 
     name: str
     kind: str
@@ -52,7 +55,10 @@ class Value:
 
 
 def meet(one: Shape, other: Shape) -> Shape | None:
-    """Return the shape to which two shapes broadcast, or None where this is not certain."""
+    """Return the shape to which two shapes broadcast, or None if the shapes do not broadcast for certain.
+
+    Shapes are right-aligned: `[4,1]` and `[3]` -> `[4,3]`. The symbols `N` and `M` do not certainly broadcast.
+    """
     rank = max(len(one), len(other))
     found = []
     for a, b in zip((1,) * (rank - len(one)) + one, (1,) * (rank - len(other)) + other, strict=True):
@@ -63,7 +69,12 @@ def meet(one: Shape, other: Shape) -> Shape | None:
 
 
 class Draft:
-    """A graph under construction, with its own random numbers."""
+    """A graph under construction, with its source of random numbers and its operator set.
+
+    `values` are the inputs and results that later nodes may read. `value_table` contains constants and the values of
+    bodies too, by name. `stored` are declarations of inner values. `options` are keywords of `graphfix.verify` for the
+    pair, and `sizes` are the sizes that a symbol may have in runs.
+    """
 
     def __init__(self, rng: random.Random, opset: int) -> None:
         self.rng = rng
@@ -82,24 +93,24 @@ class Draft:
         self._count = 0
 
     def fresh(self, stem: str) -> str:
-        """Return a name that no value has."""
+        """Return a name that no other value of the model has."""
         self._count += 1
         return f"{stem}{self._count}"
 
     def note(self, value: Value) -> Value:
-        """Record a value, so that later nodes and mutations may use it."""
+        """Record a value, so that later nodes and mutations can use it, and return it."""
         self.values.append(value)
         self.value_table[value.name] = value
         return value
 
     def input(self, kind: str, shape: Shape, **more: Any) -> Value:  # noqa: ANN401 - fields of Feed
-        """Add an input of the model."""
+        """Add an input of the model and return its value. `more` are further fields of `Feed`."""
         value = self.note(Value(self.fresh("x"), kind, shape))
         self.feeds.append(Feed(value.name, kind, shape, **more))
         return value
 
     def constant(self, array: np.ndarray | Sequence[int]) -> Value:
-        """Add an initializer; a list is one of int64."""
+        """Add an initializer and return its value. A list or tuple of numbers becomes int64."""
         as_array = np.asarray(array, np.int64) if isinstance(array, (list, tuple)) else array
         name = self.fresh("c")
         self.constants.append(numpy_helper.from_array(as_array, name))
@@ -108,33 +119,45 @@ class Draft:
         return value
 
     def weights(self, *shape: int, kind: str = "float32") -> Value:
-        """Add an initializer of small random numbers."""
+        """Add an initializer of small random numbers with this shape, and return its value."""
         numbers = np.random.default_rng(self.rng.getrandbits(32)).normal(size=shape)
         return self.constant((numbers * (1 if kind.startswith("float") else 3)).astype(kind))
 
     def node(self, operator: str, operands: Sequence[Value | str], kind: str, shape: Shape, **more: Any) -> Value:  # noqa: ANN401 - attributes
-        """Append a node of one result; an empty name is an absent operand."""
+        """Append a node with one result of this type and shape, and return the result. `more` are the attributes.
+
+        Operands are values or names, and an empty name is an operand that is absent.
+        """
         names = [each if isinstance(each, str) else each.name for each in operands]
         value = Value(self.fresh("v"), kind, shape)
         self.nodes.append(helper.make_node(operator, names, [value.name], **more))
         return self.note(value)
 
     def moved(self, operator: str, value: Value, axes: Sequence[int], shape: Shape) -> Value:
-        """Append an Unsqueeze, Squeeze or ReduceSum, with its axes as this operator set reads them."""
+        """Append an Unsqueeze, Squeeze or ReduceSum, and return its result.
+
+        The axes are an attribute or an operand, as the draft's operator set requires.
+        """
         more = {"keepdims": 0} if operator.startswith("Reduce") else {}
         if self.opset < AXES_ARE_OPERANDS:
             return self.node(operator, [value], value.kind, shape, axes=list(axes), **more)
         return self.node(operator, [value, self.constant(list(axes))], value.kind, shape, **more)
 
     def find(self, accept: Callable[[Value], bool]) -> Value | None:
-        """Return a random value that is accepted, mostly a late one."""
+        """Return a random value that `accept` accepts, or None if there is no such value.
+
+        In half of the cases the latest such value is returned.
+        """
         fitting = [value for value in self.values if accept(value)]
         if not fitting:
             return None
         return fitting[-1] if self.rng.random() < 0.5 else self.rng.choice(fitting)
 
     def some(self, kind: str = "float32", rank: int | None = None, *, static: bool = False) -> Value:
-        """Return a value of a type and rank; add an input if there is none."""
+        """Return a value of this type and rank, or of any rank if `rank` is None.
+
+        Add an input if no value fits, and sometimes even if a value fits. `static` requires that all sizes are numbers.
+        """
         found = self.find(
             lambda value: (
                 value.kind == kind
@@ -153,7 +176,10 @@ class Draft:
         return self.input(kind, tuple(self.rng.choice(dims) for _ in range(wanted)))
 
     def body(self) -> Draft:
-        """Return an empty draft for a body of this graph, whose names differ from all names here."""
+        """Return an empty draft for a body inside this graph.
+
+        The body shares the names and the table of values with this draft, so its new names differ from all names here.
+        """
         inner = Draft(self.rng, self.opset)
         inner.fresh = self.fresh  # type: ignore[method-assign]
         inner.value_table = self.value_table
@@ -161,12 +187,15 @@ class Draft:
         return inner
 
     def info(self, value: Value, *, sizes: bool = True) -> Any:  # noqa: ANN401 - a protobuf message
-        """Return the declaration of a value."""
+        """Return the ONNX declaration of a value. If `sizes` is false, only the type and the rank are declared."""
         shape = list(value.shape) if sizes else [None] * value.rank
         return helper.make_tensor_value_info(value.name, KINDS[value.kind], shape)
 
     def graph(self, inputs: Sequence[Value], outputs: Sequence[Value], name: str, *, sizes: bool = True) -> GraphProto:
-        """Return the graph of all nodes so far."""
+        """Return an ONNX graph of all nodes and constants so far.
+
+        `sizes` is whether the outputs declare their sizes.
+        """
         return helper.make_graph(
             self.nodes,
             name,
@@ -177,7 +206,7 @@ class Draft:
         )
 
     def model(self) -> ModelProto:
-        """Return the model: its outputs are values that no node reads, and a few more."""
+        """Return the model. Its outputs are all results that no node reads, and a few of the other results."""
         read = {name for node in self.nodes for name in node.input}
         made = [value for value in self.values if any(value.name in node.output for node in self.nodes)]
         ends = [value for value in made if value.name not in read]

@@ -1,4 +1,8 @@
-"""Mutations of an ONNX model after which it computes the same: each returns whether it found a place."""
+"""Mutations of an ONNX model that keep the computation.
+
+Each function in `EQUAL` changes the model in place and returns whether it changed something. `draft` describes the
+values of the model before all mutations.
+"""
 
 # ruff: noqa: ARG001 -- every mutation has the same parameters
 
@@ -32,14 +36,14 @@ Place = "tuple[GraphProto, int, int, Value]"
 
 
 def graphs_of(node: NodeProto) -> Iterator[GraphProto]:
-    """Yield the bodies of a node."""
+    """Yield the bodies that a node has as attributes, such as the branches of an If."""
     for attribute in node.attribute:
         if attribute.HasField("g"):
             yield attribute.g
 
 
 def graphs(graph: GraphProto) -> Iterator[GraphProto]:
-    """Yield a graph and the bodies inside it."""
+    """Yield a graph and all bodies inside it, bodies in bodies included."""
     yield graph
     for node in graph.node:
         for body in graphs_of(node):
@@ -49,7 +53,12 @@ def graphs(graph: GraphProto) -> Iterator[GraphProto]:
 def places(
     model: ModelProto, draft: Draft, accept: Callable[[NodeProto, int, Value], bool]
 ) -> list[tuple[GraphProto, int, int, Value]]:
-    """Return the operands of known type and sizes that are accepted: graph, node, operand, value."""
+    """Return all operands that `accept` accepts, in the main graph and in all bodies.
+
+    `accept` is called with the node, the index of the operand, and the operand's value. Operands whose value the draft
+    does not contain are skipped. Each result contains the graph, the index of the node, the index of the operand, and
+    the value.
+    """
     return [
         (graph, at, place, draft.value_table[name])
         for graph in graphs(model.graph)
@@ -60,17 +69,21 @@ def places(
 
 
 def store(graph: GraphProto, name: str, array: np.ndarray) -> str:
-    """Add an initializer and return its name."""
+    """Add an initializer with this name to the graph, and return the name."""
     graph.initializer.append(numpy_helper.from_array(array, name))
     return name
 
 
 def insert(graph: GraphProto, at: int, operator: str, operands: list[str], result: str, **more: object) -> None:
-    """Insert a node."""
+    """Insert a node with one result at index `at` of the graph's nodes. `more` are the attributes."""
     graph.node.insert(at, helper.make_node(operator, operands, [result], **more))
 
 
 def _moved(graph: GraphProto, at: int, draft: Draft, operator: str, operand: str, axes: list[int]) -> str:
+    """Insert an Unsqueeze or Squeeze at index `at` of the graph's nodes, and return the name of its result.
+
+    The axes are an attribute or an operand, as the operator set requires.
+    """
     result = draft.fresh("m")
     if draft.opset < AXES_ARE_OPERANDS:
         insert(graph, at, operator, [operand], result, axes=axes)
@@ -80,7 +93,10 @@ def _moved(graph: GraphProto, at: int, draft: Draft, operator: str, operand: str
 
 
 def default_stated(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """State a default attribute."""
+    """Add an attribute with its default value to a node that has no such attribute.
+
+    Return whether the model was changed.
+    """
     found = [
         (node, name, value)
         for graph in graphs(model.graph)
@@ -96,7 +112,10 @@ def default_stated(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def axis_negative(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Count an axis from the end."""
+    """Write an axis attribute as a negative number instead of a positive number, or the opposite way round.
+
+    Return whether the model was changed.
+    """
     found = [
         (attribute, draft.value_table[node.input[0]].rank)
         for node in model.graph.node
@@ -112,7 +131,10 @@ def axis_negative(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def there_and_back(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Lift an operand and take the axis out again, by Unsqueeze and Squeeze or by Reshape."""
+    """Add an axis of size 1 to an operand and remove the axis again, by Unsqueeze and Squeeze or by two Reshapes.
+
+    Return whether the model was changed.
+    """
     found = places(model, draft, lambda _node, _, value: value.rank < 4 and value.kind in ("float32", "int64", "int32"))
     if not found:
         return False
@@ -139,6 +161,10 @@ def there_and_back(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def _broadcasts(node: NodeProto, draft: Draft) -> tuple[int | str, ...] | None:
+    """Return the shape to which all operands of a node broadcast, or None.
+
+    The result is None if an operand's shape is unknown, or if the shapes do not certainly broadcast.
+    """
     shape: tuple[int | str, ...] | None = ()
     for name in node.input:
         if name not in draft.value_table or shape is None:
@@ -148,7 +174,10 @@ def _broadcasts(node: NodeProto, draft: Draft) -> tuple[int | str, ...] | None:
 
 
 def lifted(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Write the leading unit axes that a broadcast adds, by Unsqueeze or Reshape."""
+    """Make the leading unit axes explicit that a broadcast adds to an operand, by Unsqueeze or Reshape.
+
+    Return whether the model was changed.
+    """
     found = places(
         model,
         draft,
@@ -179,7 +208,10 @@ def lifted(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def stretched(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Expand an operand of a broadcast to the shape of the result."""
+    """Expand an operand of a broadcasting operator to the shape of the result.
+
+    Return whether the model was changed.
+    """
 
     def accept(node: NodeProto, _: int, value: Value) -> bool:
         shape = _broadcasts(node, draft) if node.op_type in BROADCASTING else None
@@ -205,7 +237,10 @@ def stretched(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def identity(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Insert an Identity."""
+    """Insert an Identity before an operand of a node.
+
+    Return whether the model was changed.
+    """
     found = places(model, draft, lambda _, _place, value: value.kind in ("float32", "int64") and value.rank > 1)
     if not found:
         return False
@@ -217,7 +252,10 @@ def identity(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def constant_form(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Turn an initializer into a Constant, or an initializer of numbers into one of raw bytes."""
+    """Change how an initializer is stored: as a Constant node, or as typed numbers instead of raw bytes.
+
+    Return whether the model was changed.
+    """
     initializers = [one for one in model.graph.initializer if one.data_type in (TensorProto.FLOAT, TensorProto.INT64)]
     if not initializers:
         return False
@@ -232,7 +270,10 @@ def constant_form(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def constant_stretched(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Write a constant operand of a broadcast out in full."""
+    """Replace a constant operand of a broadcasting operator by a constant that has the shape of the result.
+
+    Return whether the model was changed.
+    """
     stored = {one.name for one in model.graph.initializer}
     found = [
         one
@@ -245,14 +286,17 @@ def constant_stretched(model: ModelProto, draft: Draft, rng: random.Random) -> b
     array = numpy_helper.to_array(next(one for one in model.graph.initializer if one.name == value.name))
     try:
         stretched_array = np.broadcast_to(array, _broadcasts(graph.node[at], draft) or ())
-    except ValueError:  # an earlier change has given the constant other axes
+    except ValueError:  # an earlier mutation has changed the constant's shape
         return False
     graph.node[at].input[place] = store(model.graph, draft.fresh("m"), stretched_array.copy())
     return True
 
 
 def declared(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Declare the type and the sizes of an inner value, or drop a declaration."""
+    """Declare the type and the sizes of an inner value, or remove such a declaration.
+
+    Return whether the model was changed.
+    """
     if model.graph.value_info and rng.random() < 0.5:
         model.graph.value_info.pop()
         return True
@@ -272,7 +316,10 @@ def declared(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def twin(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Compute a value twice, and let one reader read the second."""
+    """Copy a node, and let one reader of its result read the copy's result.
+
+    Return whether the model was changed.
+    """
     makers = {name: node for node in model.graph.node for name in node.output if len(node.output) == 1}
     found = [
         one
@@ -291,7 +338,10 @@ def twin(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def wrapped(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Move a node of one result into both branches of an If whose condition is a constant."""
+    """Replace a node with one result by an If with a constant condition. Both branches contain a copy of the node.
+
+    Return whether the model was changed.
+    """
     found = [
         at
         for at, node in enumerate(model.graph.node)
@@ -316,7 +366,7 @@ def wrapped(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def renamed(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Give all inner values of the main graph a new name, and nodes too."""
+    """Rename all inner values of the main graph. Return False without a change if the model contains bodies."""
     if len([*graphs(model.graph)]) > 1:
         return False
     outside = {one.name for one in (*model.graph.input, *model.graph.output)}
@@ -345,4 +395,7 @@ EQUAL = (
     twin,
     wrapped,
 )
-"""`renamed` comes last, since it changes the names that all others know."""
+"""The mutations from which one is chosen at random; some are listed several times to be chosen more often.
+
+`renamed` is not included, because it changes names that all other mutations look up in the draft. It is applied last.
+"""

@@ -1,4 +1,4 @@
-"""Random ONNX models of each family: which pieces they have, and under which options they are compared."""
+"""Build a random ONNX model of a family: which blocks it may contain, and with which options its pair is compared."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ DEFAULT_OPSETS = (13, 17, 18, 21)
 
 
 def _named_shape(draft: Draft) -> None:
-    """Let an input be the target of a Reshape, with a value that `--set` states."""
+    """Add a Reshape whose target is an input of the model; the option `--set` states the input's value."""
     value = draft.input("float32", ("N", 3))
     target = draft.input("int64", (3,), value=np.array([1, -1, 3]))
     draft.node("Reshape", [value, target], "float32", (1, "N", 3))
@@ -61,21 +61,21 @@ def _named_shape(draft: Draft) -> None:
 
 
 def _equal_sizes(draft: Draft) -> None:
-    """Add values with two symbols that `--same` states to be equal."""
+    """Add an Add of inputs with the sizes `N` and `K`; the option `--same` states that both are equal."""
     one, other = draft.input("float32", ("N", 3)), draft.input("float32", ("K", 3))
     draft.node("Add", [one, other], "float32", ("N", 3))
     draft.options["same"] = ["N=K"]
 
 
 def _narrow(draft: Draft) -> None:
-    """Look rows up by an input of int64, which may be int32 in the second file."""
+    """Add a Gather whose indices are an int64 input, which may be int32 in the second file (`narrow_inputs`)."""
     at = draft.input("int64", ("N", 2), low=0, high=3)
     draft.node("Gather", [draft.weights(4, 3), at], "float32", ("N", 2, 3))
     draft.options["narrow_inputs"] = True
 
 
 def _bound(draft: Draft) -> None:
-    """Bind a symbol to a number or to a range."""
+    """Bind the symbol `N` to a number or to the range `2..5`, and list the sizes that runs may use."""
     draft.input("float32", ("N", "M", 3))
     if draft.rng.random() < 0.6:
         number = draft.rng.choice([1, 2, 4])
@@ -95,7 +95,7 @@ STARTS: dict[str, Callable[[Draft], None]] = {
 
 
 def drafted(rng: random.Random, family: str) -> Draft:
-    """Return a random graph of a family, of 5 to 40 nodes."""
+    """Return a random graph of a family, of about 5 to 40 nodes."""
     draft = Draft(rng, rng.choice(OPSETS.get(family, DEFAULT_OPSETS)))
     if family in STARTS:
         STARTS[family](draft)

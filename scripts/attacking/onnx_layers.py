@@ -1,4 +1,7 @@
-"""Pieces of random ONNX graphs that are layers: attention, recurrence, normalizations, windows, bodies, functions."""
+"""Build random ONNX graphs from layers: attention, recurrence, normalizations, windows, bodies and functions.
+
+Each function appends the nodes of one layer to a draft.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def attention(draft: Draft) -> None:
-    """Append attention by its formula, or from set 23 by the operator."""
+    """Append attention, written as its formula, or sometimes as the operator Attention from operator set 23 on."""
     rng = draft.rng
     batch = rng.choice([1, 2, "N"])
     query, key, value = (draft.input("float32", (batch, 2, length, 4)) for length in (3, "M", "M"))
@@ -42,7 +45,7 @@ def attention(draft: Draft) -> None:
 
 
 def recurrence(draft: Draft) -> None:
-    """Append an LSTM, GRU or RNN with some of its optional operands and results."""
+    """Append an LSTM, GRU or RNN, with a random choice of its optional operands."""
     rng = draft.rng
     operator, gates = rng.choice([("LSTM", 4), ("GRU", 3), ("RNN", 1)])
     directions = rng.choice([1, 2])
@@ -68,7 +71,7 @@ def recurrence(draft: Draft) -> None:
 
 
 def normalization(draft: Draft) -> None:
-    """Append a normalization, by its operator or by its formula."""
+    """Append a normalization, as an operator that the operator set contains or as its formula."""
     rng = draft.rng
     operator = rng.choice(
         ["formula", "Batch", "Instance", "Lp"]
@@ -98,6 +101,7 @@ def normalization(draft: Draft) -> None:
 
 
 def _formula(draft: Draft, value: Value) -> None:
+    """Append layer normalization over the last axis, written as its formula."""
     shape = (*value.shape[:-1], 1)
     means = (
         (lambda one: draft.node("ReduceMean", [one], "float32", shape, axes=[-1]))
@@ -113,7 +117,10 @@ def _formula(draft: Draft, value: Value) -> None:
 
 
 def windows(draft: Draft) -> None:
-    """Append a convolution, a ConvTranspose, a Resize or an Einsum, and an operator that broadcasts."""
+    """Append a Conv, ConvTranspose, Resize or Einsum, and after the first three an Add or Mul that broadcasts.
+
+    Append only an input if the operator set does not contain the operator, or if the sizes do not fit.
+    """
     rng = draft.rng
     value = draft.input("float32", (rng.choice([1, "N"]), 2, rng.choice([5, 6, 7, "H"]), rng.choice([5, 6])))
     operator = rng.choice(["Conv", "ConvTranspose", "Resize", "Einsum"])
@@ -158,7 +165,7 @@ def windows(draft: Draft) -> None:
 
 
 def pools(draft: Draft) -> None:
-    """Append a pool, whose sizes are often inferred wrongly, and an operator that broadcasts."""
+    """Append a pool and an Add or Mul that broadcasts. Shape inference often infers wrong sizes for such a pool."""
     rng = draft.rng
     value = draft.input("float32", (rng.choice([1, "N"]), 2, rng.choice([5, 6, 7, "H"]), rng.choice([5, 6])))
     operator = rng.choice(["MaxPool", "AveragePool", "LpPool"])
@@ -173,7 +180,7 @@ def pools(draft: Draft) -> None:
 
 
 def small_pool(draft: Draft) -> None:
-    """Append a MaxPool of one row, of which load-time inference tells another size than the kernel returns."""
+    """Append a MaxPool of one row. Shape inference at load time infers another size than the kernel returns."""
     rng = draft.rng
     value = draft.input("float32", (1, 1, rng.choice([4, 5, 6])))
     step = rng.choice([2, 3])
@@ -184,6 +191,7 @@ def small_pool(draft: Draft) -> None:
 
 
 def _scaled(draft: Draft, made: Value) -> None:
+    """Append an Add or Mul of `made` with a constant that broadcasts, if the number of channels is constant."""
     rng, channels = draft.rng, made.shape[1]
     if isinstance(channels, int):
         scale = draft.weights(*rng.choice([(1,), (channels, 1, 1), (1, channels, 1, 1), ()]))
@@ -191,7 +199,7 @@ def _scaled(draft: Draft, made: Value) -> None:
 
 
 def _nodes(draft: Draft, value: Value) -> Value:
-    """Append one or two nodes to a body, from one of its values."""
+    """Append one or two elementwise nodes to a body, and return the last result. The first node reads `value`."""
     other = (
         draft.weights(*value.shape[-1:])
         if value.is_static and value.rank
@@ -206,12 +214,18 @@ def _nodes(draft: Draft, value: Value) -> Value:
 
 
 def _own(body: Draft, value: Value) -> Value:
-    """Return a copy that only the body returns: onnxruntime is wrong if that is an input, or returned twice."""
+    """Return a copy of `value` that only the body returns, and in one of 20 cases `value` itself.
+
+    onnxruntime computes wrongly if a body returns one of its inputs, or returns a value twice.
+    """
     return value if body.rng.random() < 0.05 else body.node("Identity", [value], value.kind, value.shape)
 
 
 def condition(draft: Draft) -> None:
-    """Append an If whose branches compute, return an outer value, or return a constant."""
+    """Append an If whose branches compute something or return an outer value.
+
+    Its condition is an input or a constant.
+    """
     value = draft.some(rank=2)
     flag = draft.input("bool", ()) if draft.rng.random() < 0.7 else draft.constant(np.array(draft.rng.random() < 0.5))
     graphs = []
@@ -225,7 +239,7 @@ def condition(draft: Draft) -> None:
 
 
 def loop(draft: Draft) -> None:
-    """Append a Loop whose body may return its own inputs, and collects a value of each trip."""
+    """Append a Loop whose body collects one value in each iteration, and sometimes returns its inputs."""
     rng = draft.rng
     value = draft.some(rank=2)
     body = draft.body()
@@ -248,7 +262,7 @@ def loop(draft: Draft) -> None:
 
 
 def scan(draft: Draft) -> None:
-    """Append a Scan whose body may return its own inputs."""
+    """Append a Scan over the rows of an input, whose body sometimes returns its inputs."""
     rng = draft.rng
     value = draft.input("float32", (rng.choice([2, 3, "T"]), 3))
     start = draft.input("float32", (3,))
@@ -264,7 +278,7 @@ def scan(draft: Draft) -> None:
 
 
 def function(draft: Draft) -> None:
-    """Append a call of a local function with an attribute."""
+    """Append a call of the local function `Scaled`, `a * factor + b`, where `factor` is an attribute."""
     value = draft.some()
     if "local" not in draft.domains:
         draft.domains["local"] = 1
@@ -287,7 +301,7 @@ def function(draft: Draft) -> None:
 
 
 def lie(draft: Draft) -> None:
-    """Store a size of an inner value that is wrong, or a right one without its symbol."""
+    """Declare random sizes for an inner value, so a declared size may be right, wrong, absent or another symbol."""
     value = draft.find(lambda one: one.rank > 0 and any(one.name in node.output for node in draft.nodes))
     if value is not None and all(info.name != value.name for info in draft.stored):
         shape = [draft.rng.choice([dim, dim, None, 1, 7, "Q"]) for dim in value.shape]

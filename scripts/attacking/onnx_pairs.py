@@ -1,4 +1,4 @@
-"""Make a random pair of ONNX files of a family."""
+"""Make a random pair of ONNX files of a family: a random model, and a copy with mutations."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from attacking.onnx_unequal import UNEQUAL
 from attacking.pair import Pair
 
 EQUALS = 0.6
-"""The share of pairs whose mutations are all harmless."""
+"""The probability that all mutations of a pair keep the computation."""
 
 
 def pair(seed: int, family: str) -> Pair:
-    """Return the pair of a seed: the second file is the first with one to three mutations."""
+    """Return the pair of this seed and family; the same arguments return the same pair.
+
+    The second file is the first file with up to three mutations, and sometimes also with new names, narrow inputs
+    (family `narrow`) or external data (family `external`).
+    """
     rng = random.Random(f"{family} {seed}")  # noqa: S311 - not for secrets
     draft = drafted(rng, family)
     before = draft.model()
@@ -52,7 +56,10 @@ def pair(seed: int, family: str) -> Pair:
 
 
 def _narrowed(model: ModelProto) -> list[str]:
-    """Declare the inputs of int64 that are looked up by as int32, and cast them back."""
+    """Change each input that a Gather reads as indices to int32, and return the name of this change.
+
+    A Cast converts the input back to int64 for its readers.
+    """
     read = {node.input[1] for node in model.graph.node if node.op_type == "Gather" and len(node.input) > 1}
     for info in model.graph.input:
         if info.name in read:
@@ -65,7 +72,10 @@ def _narrowed(model: ModelProto) -> list[str]:
 
 
 def _external(model: ModelProto, rng: random.Random) -> dict[str, bytes]:
-    """Move some constants into another file, shapes and scalars among them at times."""
+    """Move the data of some constants out of the model, and return the new file's content by its name `after.data`.
+
+    Matrices are moved often, and shapes, scalars and vectors rarely. The result is empty if no data is moved.
+    """
     data = b""
     for tensor in model.graph.initializer:
         is_matrix = sum(size > 1 for size in tensor.dims) > 1

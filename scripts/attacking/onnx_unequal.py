@@ -1,4 +1,8 @@
-"""Mutations of an ONNX model after which it mostly computes something else, or does not load."""
+"""Mutations of an ONNX model that mostly change the computation or make the model invalid.
+
+Each function in `UNEQUAL` changes the model in place and returns whether it changed something. Some mutations happen to
+keep the computation, so a pair with such mutations may be equal.
+"""
 
 # ruff: noqa: ARG001 -- every mutation has the same parameters
 
@@ -40,7 +44,10 @@ TEXTS = (
 
 
 def attribute(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Change or drop an attribute."""
+    """Change the value of an attribute, or remove the attribute.
+
+    Return whether the model was changed.
+    """
     found = [(node, attribute) for graph in graphs(model.graph) for node in graph.node for attribute in node.attribute]
     if not found:
         return False
@@ -61,7 +68,10 @@ def attribute(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def operand(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Let a node read another value of the same type that is there already."""
+    """Let a node read another value of the same type that is computed before the node.
+
+    Return whether the model was changed.
+    """
     found = places(model, draft, lambda *_: True)
     graph, at, place, value = rng.choice(found)
     before = {name for node in model.graph.node[:at] for name in node.output} | {
@@ -82,7 +92,10 @@ def operand(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def constant(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Change an element of a constant, its shape, or its axes."""
+    """Change an element of a constant, or its shape.
+
+    Return whether the model was changed.
+    """
     initializers = [one for one in model.graph.initializer if one.dims != [0] and one.data_type in (1, 6, 7)]
     if not initializers:
         return False
@@ -103,7 +116,10 @@ def constant(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def operator(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Name another operator."""
+    """Replace the operator of a node by a similar operator.
+
+    Return whether the model was changed.
+    """
     found = [node for graph in graphs(model.graph) for node in graph.node if node.op_type in OTHERS]
     if not found:
         return False
@@ -113,7 +129,10 @@ def operator(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def swapped(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Exchange two operands, or two results."""
+    """Exchange two operands of a node, or two results.
+
+    Return whether the model was changed.
+    """
     found = [
         pair
         for graph in graphs(model.graph)
@@ -130,7 +149,10 @@ def swapped(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def misplaced(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Insert an operator that moves or stretches axes wrongly."""
+    """Insert an operator that moves, stretches or repeats the axes of an operand, mostly in a wrong way.
+
+    Return whether the model was changed.
+    """
     found = places(model, draft, lambda _, _place, value: value.rank > 0)
     if not found:
         return False
@@ -159,7 +181,10 @@ def misplaced(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def dropped(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Let the readers of a node read its operand."""
+    """Let all readers of a node's result read the node's first operand instead.
+
+    Return whether the model was changed.
+    """
     found = places(model, draft, lambda node, place, _: place == 0 and len(node.output) == 1)
     if not found:
         return False
@@ -172,7 +197,10 @@ def dropped(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def lie(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Change a declared size or type: of an inner value, an input, or an output."""
+    """Change a declared type or size of an inner value, an input or an output.
+
+    Return whether the model was changed.
+    """
     infos = [info for graph in graphs(model.graph) for info in (*graph.value_info, *graph.input, *graph.output)]
     info = rng.choice(infos)
     tensor_type = info.type.tensor_type
@@ -193,7 +221,10 @@ def lie(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def body(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Let a body return another of its values, or one of its inputs."""
+    """Let a body return another value of the body, or one of the body's inputs.
+
+    Return whether the model was changed.
+    """
     inside = [*graphs(model.graph)][1:]
     if not inside:
         return False
@@ -209,7 +240,12 @@ def body(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def bypassed(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Let a body return the operand of an Identity instead of its result, which is wrong in some runtimes."""
+    """Let a body return the operand of an Identity instead of the Identity's result.
+
+    Some runtimes compute wrong results for a body that returns its own input.
+
+    Return whether the model was changed.
+    """
     found = [
         (graph, node)
         for graph in [*graphs(model.graph)][1:]
@@ -226,7 +262,10 @@ def bypassed(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def versions(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Change the operator set, the IR version, the domain of a node, or a function."""
+    """Change the operator set, the IR version, a node of a function, or the order of outputs or inputs.
+
+    Return whether the model was changed.
+    """
     action = rng.choice(["opset", "ir", "function", "call", "output", "input"])
     if action == "opset":
         model.opset_import[0].version += rng.choice([-1, 1, 2])
@@ -249,7 +288,10 @@ def versions(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def optional(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Drop an operand or a result, or add an empty one."""
+    """Remove an operand or a result of a node, or replace the operand or result by an empty name, or add an empty name.
+
+    Return whether the model was changed.
+    """
     node = rng.choice([node for graph in graphs(model.graph) for node in graph.node])
     names = node.input if rng.random() < 0.7 else node.output
     if names and rng.random() < 0.7:
@@ -264,7 +306,12 @@ def optional(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
 
 
 def joined(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
-    """Add a node: one that nobody reads, one of a name that is there, or one that returns a value once more."""
+    """Append a copy of a node: mostly with unread results, and sometimes with the results' old names, which is invalid.
+
+    Both nodes get the same name.
+
+    Return whether the model was changed.
+    """
     node = rng.choice(model.graph.node)
     copy = helper.make_node("Identity", [], [])
     copy.CopyFrom(node)

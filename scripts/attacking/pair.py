@@ -1,4 +1,4 @@
-"""The records that the parts of the attack share: an input to be fed, a pair of files, and what became of the pair."""
+"""Records that the modules of the attack share: an input of a model, a pair of files, and the counts of a family."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ Shape = tuple[Dim, ...]
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """An input of the first file: numpy's name of its type, its shape, and the bounds of its values if it has any."""
+    """An input of the first file, for which runs make values.
+
+    `kind` is numpy's name of the type. The values are integers from `low` to `high` if these are not None.
+    """
 
     name: str
     kind: str
@@ -19,12 +22,16 @@ class Feed:
     low: int | None = None
     high: int | None = None
     value: Any = None
-    """The value that `--set` states, instead of random values."""
+    """The value that the option `--set` states; if it is not None, it is used instead of random values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two files, the options under which they are compared, and whether they are equal by construction."""
+    """Two files, the options with which they are compared, and whether they are equal by construction.
+
+    `before` and `after` are the contents of the files, `changes` the names of the mutations, `feeds` the inputs of the
+    first file, and `options` keywords of `graphfix.verify`.
+    """
 
     seed: int
     family: str
@@ -35,20 +42,24 @@ class Pair:
     feeds: tuple[Feed, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
     sizes: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """The sizes that a symbol may have because an option states them."""
+    """For a symbol that an option restricts, the sizes that runs may use."""
     data: dict[str, bytes] = field(default_factory=dict)
-    """External data by file name."""
+    """The contents of external data files, by file name."""
     signature: str | None = None
 
     @property
     def suffix(self) -> str:
-        """Return the extension of both files."""
+        """Return the file name extension of both files."""
         return ".tflite" if self.family.startswith("tflite") else ".onnx"
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of one family."""
+    """Counts of pairs of one family.
+
+    `run` counts proved pairs that ran, `wrong` pairs with an error, `equal` pairs that are equal by construction, and
+    `equal_proved` pairs that are equal by construction and proved.
+    """
 
     pairs: int = 0
     proved: int = 0

@@ -1,4 +1,4 @@
-"""Run both files of a proved pair in a process apart, and compare the results bit for bit."""
+"""Run both files of a proved pair in a separate process, and compare the results bit for bit."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ if TYPE_CHECKING:
     from attacking.pair import Feed, Pair
 
 SIZES = ((1, 1), (2, 3), (3, 2), (1, 4), (4, 1), (0, 2))
-"""The first and the second symbol's size in each of six runs; further symbols have those in turn."""
+"""For each of six runs, the sizes of the first and the second symbol. Further symbols use the two sizes alternately."""
 KERNELS = ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "AUTO")
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 3.4e38, -3.4e38, 1e-40, 1.0, 0.5)
 SECONDS = 30
 NEAR = 1e-5
 STEPS = 2
-"""How far numbers of 8 bits may be apart where the proof assumes how their sums are rounded."""
+"""The largest difference of two 8-bit numbers if the proof makes an assumption about the rounding of their sums."""
 
 
 def _sizes(pair: Pair, run: int) -> dict[str, int]:
+    """Return the size of each symbol of the pair's inputs in this run, as the options of the pair allow."""
     symbols = sorted({dim for feed in pair.feeds for dim in feed.shape if isinstance(dim, str)})
     sizes = {symbol: SIZES[run][at % 2] for at, symbol in enumerate(symbols)}
     sizes |= {symbol: allowed[run % len(allowed)] for symbol, allowed in pair.sizes.items()}
@@ -34,7 +35,11 @@ def _sizes(pair: Pair, run: int) -> dict[str, int]:
 
 
 def fed(feed: Feed, sizes: dict[str, int], run: int, rng: np.random.Generator) -> np.ndarray:
-    """Return values for an input: in every second run some are special, such as NaN or the least integer."""
+    """Return the value of an input, random unless the feed states a value.
+
+    In runs with an odd number, some floats and some unbounded integers are special, such as NaN or the smallest
+    integer.
+    """
     shape = tuple(sizes[dim] if isinstance(dim, str) else dim for dim in feed.shape)
     if feed.value is not None:
         return np.asarray(feed.value)
@@ -56,9 +61,10 @@ def fed(feed: Feed, sizes: dict[str, int], run: int, rng: np.random.Generator) -
 
 
 def unlike(one: Sequence[Any], other: Sequence[Any], *, near: bool, rounded: bool = False) -> str:
-    """Return how results differ; any NaN equals any other.
+    """Return how the results differ, or an empty text if they are equal. All NaN are equal to each other.
 
-    `near` allows other last bits of floats, `rounded` other last bits of bytes.
+    `near` accepts floats that differ by less than about `NEAR`, and `rounded` accepts 8-bit numbers that differ by at
+    most `STEPS`.
     """
     for place, (a, b) in enumerate(zip(one, other, strict=True)):
         a, b = np.asarray(a), np.asarray(b)  # noqa: PLW2901 - sequences of numbers as arrays
@@ -76,6 +82,11 @@ def unlike(one: Sequence[Any], other: Sequence[Any], *, near: bool, rounded: boo
 
 
 def _onnx(pair: Pair, folder: str, *, near: bool, empty: bool) -> tuple[bool, str]:
+    """Run both ONNX files in onnxruntime without graph optimizations.
+
+    Return whether the first file ran, and the error of the second file, which is empty if there is no error. Runs with
+    a size of 0 are skipped unless `empty` is true. `near` is as in `unlike`.
+    """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -118,6 +129,10 @@ def _onnx(pair: Pair, folder: str, *, near: bool, empty: bool) -> tuple[bool, st
 
 
 def _litert(pair: Pair, folder: str, *, near: bool, empty: bool) -> tuple[bool, str]:
+    """Run both TFLite files in LiteRT with each set of kernels, and return the same two parts as `_onnx`.
+
+    With `AUTO`, which uses XNNPACK, the last bits may always differ.
+    """
     from ai_edge_litert.interpreter import OpResolverType
 
     ran = False
@@ -144,7 +159,10 @@ def _litert(pair: Pair, folder: str, *, near: bool, empty: bool) -> tuple[bool, 
 
 
 def _invoked(pair: Pair, path: str, resolver: object, run: int, sizes: dict[str, int]) -> list[np.ndarray]:
-    """Return the results of two runs in one interpreter, since a variable keeps its value."""
+    """Return the results of two successive runs in one interpreter.
+
+    The second run shows the values that variables keep.
+    """
     from ai_edge_litert.interpreter import Interpreter
 
     runtime = Interpreter(model_path=path, experimental_op_resolver_type=resolver, num_threads=1)
@@ -165,18 +183,20 @@ def _invoked(pair: Pair, path: str, resolver: object, run: int, sizes: dict[str,
 
 
 def _serve(pipe: Any) -> None:  # noqa: ANN401 - a connection
+    """Run pairs that arrive through the pipe, and send back the results, until the process is stopped."""
     while True:
         pair, folder, near, empty = pipe.recv()
         pipe.send((_litert if pair.suffix == ".tflite" else _onnx)(pair, folder, near=near, empty=empty))
 
 
 class Runner:
-    """A worker process that runs pairs; it is started again after a crash."""
+    """A worker process that runs pairs, and that is started again after a crash or a timeout."""
 
     def __init__(self) -> None:
         self._start()
 
     def _start(self) -> None:
+        """Start the worker process, and keep this end of the pipe to it."""
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
@@ -184,12 +204,15 @@ class Runner:
         theirs.close()
 
     def close(self) -> None:
-        """End the worker."""
+        """Stop the worker process."""
         self._process.kill()
         self._process.join()
 
     def run(self, pair: Pair, folder: str, *, near: bool, empty: bool) -> tuple[bool, str]:
-        """Return whether the first file ran, and what is wrong with the second."""
+        """Return whether the first file ran, and the error that was found; empty if there is no error.
+
+        A crash of the worker, or no result after `SECONDS`, is an error.
+        """
         self._pipe.send((pair, folder, near, empty))
         try:
             if self._pipe.poll(SECONDS):

@@ -1,4 +1,4 @@
-"""A random TFLite graph while it is built, as objects of the schema."""
+"""A random TFLite model during its construction, as objects of the generated schema."""
 
 from __future__ import annotations
 
@@ -62,19 +62,19 @@ WIDE = {
     "SQUARED_DIFFERENCE": 2,
     "TILE": 2,
 }
-"""Operator versions of tensors of 8 bits."""
+"""The version of each operator if one of its tensors is int8 or uint8; other operators have version 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The quantization of a tensor."""
+    """The quantization of a tensor: its scale and its zero point."""
 
     scale: float
     zero: int = 0
 
 
 class Subgraph:
-    """One subgraph: values are numbers of tensors."""
+    """A subgraph under construction, in which a tensor is identified by its index."""
 
     def __init__(self, model: TfliteDraft, name: str) -> None:
         self.model = model
@@ -83,7 +83,10 @@ class Subgraph:
         self.graph.tensors, self.graph.operators, self.graph.inputs, self.graph.outputs = [], [], [], []
 
     def tensor(self, kind: str, shape: Shape, scale: Scale | None = None, data: bytes | None = None) -> int:
-        """Add a tensor; a free size is stored as 1, and as -1 in the signature."""
+        """Add a tensor and return its index. A tensor with `data` is a constant.
+
+        A size that is not constant (a text) is stored as 1 in the shape, and as -1 in the shape signature.
+        """
         made = schema.TensorT()
         made.name = f"t{len(self.graph.tensors)}".encode()
         made.type = TYPES[kind]
@@ -105,18 +108,18 @@ class Subgraph:
         return len(self.graph.tensors) - 1
 
     def constant(self, array: np.ndarray | Sequence[int], scale: Scale | None = None) -> int:
-        """Add a constant; a list is one of int32."""
+        """Add a constant and return its index. A list of numbers becomes int32."""
         as_array = np.asarray(array, np.int32) if isinstance(array, list) else array
         return self.tensor(as_array.dtype.name, as_array.shape, scale, as_array.tobytes())
 
     def input(self, kind: str, shape: Shape, scale: Scale | None = None) -> int:
-        """Add an input of the subgraph."""
+        """Add an input of the subgraph and return its index."""
         at = self.tensor(kind, shape, scale)
         self.graph.inputs.append(at)
         return at
 
     def node(self, operator: str, operands: Sequence[int], results: Sequence[int], **fields: Any) -> Any:  # noqa: ANN401 - of the schema
-        """Append an operator."""
+        """Append an operator and return the schema's object. `fields` are the fields of the operator's options."""
         self.graph.operators.append(self.model.operator(operator, operands, results, self, **fields))
         return self.graph.operators[-1]
 
@@ -128,7 +131,11 @@ class Subgraph:
         kind: str | None = None,
         **fields: Any,  # noqa: ANN401 - fields of the schema
     ) -> int:
-        """Append an operator of one result, of the first operand's type, scale and shape if none is given."""
+        """Append an operator with one result, and return the index of the result.
+
+        The type and the shape of the result are those of the first operand, unless `kind` or `shape` is specified. The
+        result has the first operand's quantization unless `kind` is specified.
+        """
         first = self.graph.tensors[operands[0]]
         quantization = first.quantization
         scale = (
@@ -142,18 +149,18 @@ class Subgraph:
         return result
 
     def kind(self, at: int) -> str:
-        """Return the name of a tensor's type."""
+        """Return the name of the type of tensor `at`, such as `int8` or `resource`."""
         return next(name for name, number in TYPES.items() if number == self.graph.tensors[at].type)
 
     def shape(self, at: int) -> Shape:
-        """Return a tensor's sizes; a free one is `N`."""
+        """Return the shape of tensor `at`, with `N` for each size that is not constant."""
         tensor = self.graph.tensors[at]
         signature = tensor.shapeSignature if tensor.shapeSignature is not None else tensor.shape
         return tuple("N" if dim == -1 else int(dim) for dim in signature)
 
 
 class TfliteDraft:
-    """A model under construction."""
+    """A model under construction, with its source of random numbers. `main` is its first subgraph."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -166,7 +173,7 @@ class TfliteDraft:
         self.main = self.subgraph("main")
 
     def subgraph(self, name: str) -> Subgraph:
-        """Add a subgraph."""
+        """Add an empty subgraph and return it."""
         made = Subgraph(self, name)
         self.graphs.append(made)
         self.file.subgraphs.append(made.graph)
@@ -180,7 +187,10 @@ class TfliteDraft:
         graph: Subgraph,
         **fields: Any,  # noqa: ANN401 - fields of the schema
     ) -> Any:  # noqa: ANN401 - of the schema
-        """Return an operator, with its code and its options."""
+        """Return an operator of the schema, with its operator code and its options.
+
+        The operator is not appended to the subgraph.
+        """
         made = schema.OperatorT()
         narrow = any(graph.kind(at) in ("int8", "uint8") for at in (*operands, *results) if at >= 0)
         made.opcodeIndex = self._code(name, WIDE.get(name, 1) if narrow else VERSIONS.get(name, 1))
@@ -193,6 +203,7 @@ class TfliteDraft:
         return made
 
     def _code(self, name: str, version: int) -> int:
+        """Return the index of the operator code of this operator and version, which is added if it is absent."""
         number = getattr(schema.BuiltinOperator, name)
         for at, code_entry in enumerate(self.file.operatorCodes):
             if (code_entry.builtinCode, code_entry.version) == (number, version):
@@ -203,22 +214,22 @@ class TfliteDraft:
         return len(self.file.operatorCodes) - 1
 
     def name(self, operator: Any) -> str:  # noqa: ANN401 - of the schema
-        """Return an operator's name."""
+        """Return the name of an operator, such as `ADD`."""
         number = self.file.operatorCodes[operator.opcodeIndex].builtinCode
         return next(name for name, value in vars(schema.BuiltinOperator).items() if value == number)
 
     def feeds(self) -> tuple[Feed, ...]:
-        """Return the inputs of the main graph."""
+        """Return the inputs of the main graph as feeds."""
         return tuple(Feed(f"t{at}", self.main.kind(at), self.main.shape(at)) for at in self.main.graph.inputs)
 
     def packed(self) -> bytes:
-        """Return the file's bytes."""
+        """Return the content of the model's file."""
         builder = flatbuffers.Builder(1024)
         builder.Finish(self.file.Pack(builder), b"TFL3")
         return bytes(builder.Output())
 
     def twin(self) -> TfliteDraft:
-        """Return a copy that shares only the random numbers."""
+        """Return a copy of the draft that shares only the source of random numbers with the original."""
         rng, self.rng = self.rng, random.Random()  # noqa: S311 - not for secrets
         made = copy.deepcopy(self)
         made.rng = self.rng = rng

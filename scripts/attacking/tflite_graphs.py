@@ -1,4 +1,7 @@
-"""Random TFLite models of each family."""
+"""Build a random TFLite model of a family.
+
+Each public function from `binary` to `units` appends operators to a subgraph.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +25,22 @@ SCALES = (Scale(0.1, 3), Scale(0.25, 0), Scale(0.1, 3))
 
 
 def numbers(rng: random.Random, shape: Sequence[int], kind: str = "float32") -> np.ndarray:
-    """Return small random numbers."""
+    """Return an array of random numbers around 0; integers are mostly between -60 and 60."""
     made = np.random.default_rng(rng.getrandbits(32)).normal(size=tuple(shape))
     return (made if kind == "float32" else made * 20).astype(kind)
 
 
 def values(graph: Subgraph, kind: str, rank: int | None = None) -> list[int]:
-    """Return the tensors of a type that are inputs or results."""
+    """Return the indices of the inputs and results that have this type, and this rank unless `rank` is None."""
     made = {at for operator in graph.graph.operators for at in operator.outputs} | set(graph.graph.inputs)
     return sorted(at for at in made if graph.kind(at) == kind and (rank is None or len(graph.shape(at)) == rank))
 
 
 def _some(graph: Subgraph, kind: str, rank: int | None = None) -> int:
+    """Return a random tensor of this type and rank, or sometimes a new input.
+
+    A body gets no new input, so a tensor of any rank may be returned there.
+    """
     rng = graph.model.rng
     found = values(graph, kind, rank)
     if found and rng.random() < 0.9:
@@ -46,6 +53,10 @@ def _some(graph: Subgraph, kind: str, rank: int | None = None) -> int:
 
 
 def _partner(graph: Subgraph, value: int) -> int:
+    """Return a second operand for an operator that reads `value`, of the same type.
+
+    The operand is another tensor that certainly broadcasts with `value`, or a new constant.
+    """
     rng, kind, shape = graph.model.rng, graph.kind(value), graph.shape(value)
     fitting = [at for at in values(graph, kind) if meet(shape, graph.shape(at)) is not None]
     if fitting and rng.random() < 0.6:
@@ -55,7 +66,10 @@ def _partner(graph: Subgraph, value: int) -> int:
 
 
 def binary(graph: Subgraph, kind: str = "float32") -> None:
-    """Append an operator that broadcasts, with a fused activation at times."""
+    """Append an operator that broadcasts two tensors of the type `kind`, sometimes with a fused activation.
+
+    Nothing is appended for an 8-bit MAXIMUM.
+    """
     rng = graph.model.rng
     value = _some(graph, kind)
     other = _partner(graph, value)
@@ -72,13 +86,16 @@ def binary(graph: Subgraph, kind: str = "float32") -> None:
 
 
 def unary(graph: Subgraph, kind: str = "float32") -> None:
-    """Append an elementwise operator."""
+    """Append an elementwise operator of one operand."""
     operator = graph.model.rng.choice(UNARY if kind == "float32" else ("RELU",))
     graph.like(operator, [_some(graph, kind)])
 
 
 def moves(graph: Subgraph, kind: str = "float32") -> None:
-    """Append a TRANSPOSE, EXPAND_DIMS, CONCATENATION or RESHAPE."""
+    """Append an operator that moves or reduces axes, if the operand's shape allows the operator.
+
+    The operator is a TRANSPOSE, EXPAND_DIMS, CONCATENATION, RESHAPE, SUM, MEAN or GATHER.
+    """
     rng = graph.model.rng
     value = _some(graph, kind)
     shape = graph.shape(value)
@@ -101,7 +118,7 @@ def moves(graph: Subgraph, kind: str = "float32") -> None:
 
 
 def choice(graph: Subgraph) -> None:
-    """Append a LESS and a SELECT_V2."""
+    """Append a LESS, and a SELECT_V2 that selects by its result."""
     value = _some(graph, "float32")
     other = _partner(graph, value)
     shape = meet(graph.shape(value), graph.shape(other))
@@ -110,7 +127,7 @@ def choice(graph: Subgraph) -> None:
 
 
 def prelu(graph: Subgraph) -> None:
-    """Append a PRELU whose slope broadcasts, of floats or quantized."""
+    """Append a PRELU of floats or of quantized numbers, whose slope broadcasts."""
     kind = graph.model.rng.choice(["float32", "float32", "int8", "int16"])
     if kind != "float32":
         scale = Scale(0.1, 0)
@@ -143,7 +160,7 @@ def layers(graph: Subgraph) -> None:
 
 
 def sequence(graph: Subgraph) -> None:
-    """Append a UNIDIRECTIONAL_SEQUENCE_LSTM."""
+    """Append a UNIDIRECTIONAL_SEQUENCE_LSTM with constant weights."""
     rng = graph.model.rng
     major = rng.random() < 0.5
     shape: Shape = (2, 1, 3) if major else (1, 2, 3)
@@ -168,7 +185,7 @@ def sequence(graph: Subgraph) -> None:
 
 
 def condition(graph: Subgraph) -> None:
-    """Append an IF, with a computed or a constant condition."""
+    """Append an IF whose condition is an input or a constant."""
     model, rng = graph.model, graph.model.rng
     value = _some(graph, "float32")
     flag = graph.input("bool", ()) if rng.random() < 0.6 else graph.constant(np.array(rng.random() < 0.5))
@@ -188,6 +205,7 @@ def condition(graph: Subgraph) -> None:
 
 
 def _few(body: Subgraph, value: int) -> int:
+    """Append an ADD or MUL of `value` with a constant to a body, sometimes also a TANH, and return the result."""
     rng = body.model.rng
     other = body.constant(numbers(rng, [dim if isinstance(dim, int) else 1 for dim in body.shape(value)[-1:]]))
     made = body.like(rng.choice(["ADD", "MUL"]), [value, other])
@@ -195,7 +213,7 @@ def _few(body: Subgraph, value: int) -> int:
 
 
 def loop(graph: Subgraph) -> None:
-    """Append a WHILE that counts to a number."""
+    """Append a WHILE that counts from 0 to a small number."""
     model, rng = graph.model, graph.model.rng
     value = _some(graph, "float32")
     shape = graph.shape(value)
@@ -217,7 +235,7 @@ def loop(graph: Subgraph) -> None:
 
 
 def variable(graph: Subgraph) -> None:
-    """Append a CALL_ONCE that sets a variable, which is read, added to and assigned again."""
+    """Append a CALL_ONCE that initializes a variable, and operators that read and change the variable."""
     model = graph.model
     start = model.subgraph("init")
     name = f"var{len(model.file.subgraphs)}"
@@ -234,7 +252,7 @@ def variable(graph: Subgraph) -> None:
 
 
 def sparse(graph: Subgraph) -> None:
-    """Append a FULLY_CONNECTED with a sparse matrix behind a DENSIFY."""
+    """Append a DENSIFY of a sparse constant matrix, and an ADD or MUL that reads its result."""
     rng = graph.model.rng
     at = graph.tensor("float32", (2, 3), None, numbers(rng, (3,)).tobytes())
     sparsity = schema.SparsityParametersT()
@@ -252,18 +270,18 @@ def sparse(graph: Subgraph) -> None:
 
 
 def narrow(graph: Subgraph) -> None:
-    """Append arithmetic of 8 bits."""
+    """Append an operator on int8 or uint8 tensors, or sometimes nothing."""
     kind = graph.model.rng.choice(["int8", "uint8"])
     graph.model.rng.choice([binary, binary, moves])(graph, kind)
 
 
 def add_everything(graph: Subgraph) -> None:
-    """Append arithmetic of int32 or int64."""
+    """Append a broadcasting operator of int32 or int64."""
     binary(graph, graph.model.rng.choice(["int32", "int64"]))
 
 
 def units(graph: Subgraph) -> None:
-    """Append arithmetic with a constant of one element that has more axes than the other operand."""
+    """Append an ADD, MUL or SUB with a constant of one element, which may have one axis more than the other operand."""
     rng = graph.model.rng
     kind = rng.choice(["float32", "int8", "uint8", "int32"])
     value = _some(graph, kind)
@@ -294,7 +312,10 @@ FAMILIES: dict[str, tuple[Callable[[Subgraph], None], ...]] = {
 
 
 def drafted(rng: random.Random, family: str) -> TfliteDraft:
-    """Return a random model of a family."""
+    """Return a random model of a family, of about 5 to 20 operators.
+
+    The outputs are all results that no operator of the main subgraph reads.
+    """
     model = TfliteDraft(rng)
     count = rng.choice([5, 8, 12, 20])
     for turn in range(3 * count):
@@ -315,6 +336,7 @@ def drafted(rng: random.Random, family: str) -> TfliteDraft:
 
 
 def _sign(model: TfliteDraft) -> None:
+    """Add the signature `serve`, with a name for each input and output of the main subgraph."""
     signature = schema.SignatureDefT()
     signature.signatureKey, signature.subgraphIndex = b"serve", 0
     signature.inputs = [_named(f"in{at}", at) for at in model.main.graph.inputs]
@@ -324,6 +346,7 @@ def _sign(model: TfliteDraft) -> None:
 
 
 def _named(name: str, at: int) -> object:
+    """Return the schema's record of a signature: a name for the tensor with index `at`."""
     made = schema.TensorMapT()
     made.name, made.tensorIndex = name.encode(), at
     return made

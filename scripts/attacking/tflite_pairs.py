@@ -1,4 +1,8 @@
-"""Make a random pair of TFLite files of a family: the mutations, harmless and not."""
+"""Make a random pair of TFLite files of a family: a random model, and a copy with mutations.
+
+The mutations in `EQUAL` keep the computation. The mutations in `UNEQUAL` mostly change the computation or make the
+model invalid. Each mutation changes the model in place and returns whether the model was changed.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +39,10 @@ Place = tuple["Subgraph", int, int]
 
 
 def _places(model: TfliteDraft) -> list[Place]:
+    """Return all operands that are neither resources nor bools.
+
+    Each result contains the subgraph, the index of the operator, and the index of the operand.
+    """
     return [
         (graph, at, place)
         for graph in model.graphs
@@ -45,7 +53,7 @@ def _places(model: TfliteDraft) -> list[Place]:
 
 
 def _inserted(graph: Subgraph, at: int, place: int, operator: str, operands: list[int], shape: Shape) -> None:
-    """Insert an operator in front of an operand."""
+    """Insert an operator before operator `at`, and let operand `place` of operator `at` read its result."""
     graph.like(operator, operands, shape)
     made = graph.graph.operators.pop()
     graph.graph.operators[at].inputs[place] = made.outputs[0]
@@ -53,6 +61,10 @@ def _inserted(graph: Subgraph, at: int, place: int, operator: str, operands: lis
 
 
 def _broadcasts(graph: Subgraph, at: int) -> Shape | None:
+    """Return the shape to which the first two operands of operator `at` broadcast, or None.
+
+    The result is None if the operator does not broadcast, or if the shapes do not certainly broadcast.
+    """
     operator = graph.graph.operators[at]
     if graph.model.name(operator) not in BROADCASTING:
         return None
@@ -60,7 +72,10 @@ def _broadcasts(graph: Subgraph, at: int) -> Shape | None:
 
 
 def lifted(model: TfliteDraft, rng: random.Random) -> bool:
-    """Write the leading unit axes that a broadcast adds, by RESHAPE or EXPAND_DIMS."""
+    """Make leading unit axes explicit that a broadcast adds to an operand, by RESHAPE or EXPAND_DIMS.
+
+    Return whether the model was changed.
+    """
     found = [
         (graph, at, place)
         for graph, at, place in _places(model)
@@ -81,7 +96,10 @@ def lifted(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def stretched(model: TfliteDraft, rng: random.Random) -> bool:
-    """Stretch an operand of a broadcast by BROADCAST_TO, or a constant in the file."""
+    """Stretch an operand of a broadcast to the result's shape, by BROADCAST_TO or by storing a larger constant.
+
+    Return whether the model was changed.
+    """
     found = [
         (graph, at, place)
         for graph, at, place in _places(model)
@@ -98,7 +116,7 @@ def stretched(model: TfliteDraft, rng: random.Random) -> bool:
     if tensor.buffer:
         array = np.frombuffer(bytes(bytearray(model.file.buffers[tensor.buffer].data)), graph.kind(value))
         if array.size != math.prod(int(dim) for dim in graph.shape(value)):
-            return False  # another mutation has given the tensor another type
+            return False  # an earlier mutation has changed the tensor's type or shape
         made = graph.constant(np.broadcast_to(array.reshape(graph.shape(value)), shape).copy())
         graph.graph.tensors[made].quantization = tensor.quantization
         graph.graph.operators[at].inputs[place] = made
@@ -108,7 +126,10 @@ def stretched(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def there_and_back(model: TfliteDraft, rng: random.Random) -> bool:
-    """Lift an operand and take the axis out again."""
+    """Add a leading axis of size 1 to an operand and remove the axis again, by two RESHAPEs.
+
+    Return whether the model was changed.
+    """
     found = [
         (graph, at, place)
         for graph, at, place in _places(model)
@@ -130,7 +151,10 @@ def there_and_back(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def renamed(model: TfliteDraft, rng: random.Random) -> bool:
-    """Name inner tensors otherwise."""
+    """Rename the inner tensors of one subgraph.
+
+    Return whether the model was changed.
+    """
     graph = rng.choice(model.graphs)
     face = {*graph.graph.inputs, *graph.graph.outputs}
     for at, tensor in enumerate(graph.graph.tensors):
@@ -140,7 +164,10 @@ def renamed(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def shared(model: TfliteDraft, rng: random.Random) -> bool:
-    """Store a constant once more, for one of its readers."""
+    """Store a constant a second time, and let one operand read the copy.
+
+    Return whether the model was changed.
+    """
     found = [
         (graph, at, place)
         for graph, at, place in _places(model)
@@ -164,7 +191,10 @@ def shared(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def operand(model: TfliteDraft, rng: random.Random) -> bool:
-    """Let an operator read another tensor of the type, or its operands in another order."""
+    """Let an operand read another tensor of the same type, or exchange the first two operands.
+
+    Return whether the model was changed.
+    """
     graph, at, place = rng.choice(_places(model))
     inputs = graph.graph.operators[at].inputs
     if len(inputs) > 1 and rng.random() < 0.5:
@@ -181,7 +211,10 @@ def operand(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def constant(model: TfliteDraft, rng: random.Random) -> bool:
-    """Change a byte of a constant, its shape, or its scale."""
+    """Change a byte of a constant's data, or its shape.
+
+    Return whether the model was changed.
+    """
     tensors = [tensor for graph in model.graphs for tensor in graph.graph.tensors if tensor.buffer]
     if not tensors:
         return False
@@ -200,7 +233,10 @@ def constant(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def operator(model: TfliteDraft, rng: random.Random) -> bool:
-    """Name another operator."""
+    """Replace an operator by a similar operator with default options.
+
+    Return whether the model was changed.
+    """
     found = [
         (graph, at)
         for graph in model.graphs
@@ -216,7 +252,10 @@ def operator(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def option(model: TfliteDraft, rng: random.Random) -> bool:
-    """Change a field of an operator's options."""
+    """Change a field of an operator's options.
+
+    Return whether the model was changed.
+    """
     found = [
         (operator.builtinOptions, name)
         for graph in model.graphs
@@ -234,7 +273,10 @@ def option(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def declaration(model: TfliteDraft, rng: random.Random) -> bool:
-    """Change a tensor's type, sizes, signature, scale, or whether it is a variable."""
+    """Change the type, the shape, the shape signature, the scale, `isVariable` or `hasRank` of a tensor.
+
+    Return whether the model was changed.
+    """
     graph = rng.choice(model.graphs)
     tensor = rng.choice(graph.graph.tensors)
     action = rng.choice(["type", "size", "signature", "scale", "variable", "rank"])
@@ -254,7 +296,10 @@ def declaration(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def dropped(model: TfliteDraft, rng: random.Random) -> bool:
-    """Let readers of an operator's result read its operand."""
+    """Let all readers of an operator's first result read the operator's first operand instead.
+
+    Return whether the model was changed.
+    """
     graph, at, _ = rng.choice(_places(model))
     operator = graph.graph.operators[at]
     if not operator.outputs or not operator.inputs:
@@ -265,7 +310,10 @@ def dropped(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def body(model: TfliteDraft, rng: random.Random) -> bool:
-    """Let a subgraph return another tensor, or its input."""
+    """Let a subgraph return a random tensor of the same type in place of one of its outputs.
+
+    Return whether the model was changed.
+    """
     graph = rng.choice(model.graphs)
     if not graph.graph.outputs:
         return False
@@ -276,7 +324,10 @@ def body(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def moved(model: TfliteDraft, rng: random.Random) -> bool:
-    """Exchange two neighbours in the order of execution."""
+    """Exchange two neighbors in the order of execution.
+
+    Return whether the model was changed.
+    """
     graph = rng.choice(model.graphs)
     operators = graph.graph.operators
     if len(operators) < 2:
@@ -287,7 +338,10 @@ def moved(model: TfliteDraft, rng: random.Random) -> bool:
 
 
 def stretched_wrongly(model: TfliteDraft, rng: random.Random) -> bool:
-    """Insert a BROADCAST_TO, RESHAPE or TILE that is not the broadcast's own."""
+    """Insert a BROADCAST_TO, RESHAPE or TILE before an operand, mostly with a wrong shape.
+
+    Return whether the model was changed.
+    """
     graph, at, place = rng.choice(_places(model))
     value = graph.graph.operators[at].inputs[place]
     shape = [int(dim) if isinstance(dim, int) else 1 for dim in graph.shape(value)]
@@ -328,7 +382,10 @@ UNEQUAL = (
 
 
 def pair(seed: int, family: str) -> Pair:
-    """Return the pair of a seed: the second file is the first with one to three mutations."""
+    """Return the pair of this seed and family; the same arguments return the same pair.
+
+    The second file is the first file with up to three mutations.
+    """
     rng = random.Random(f"{family} {seed}")  # noqa: S311 - not for secrets
     model = drafted(rng, family)
     before, feeds = model.packed(), model.feeds()

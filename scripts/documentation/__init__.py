@@ -1,1 +1,1 @@
-"""The pages of the documentation that are made of the program: rewrites, codes, targets, options, Python names."""
+"""Write the documentation pages that are generated from the code: rewrites, codes, targets, options, Python names."""

@@ -1,4 +1,4 @@
-"""The page of the command line, made of the parser: commands, arguments, options, exit statuses."""
+"""Write the page of the command line from the parser: commands, arguments, options, exit statuses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from graphfix.cli.parser import commands_of, parser
 
 
 def page() -> str:
-    """The page, as Markdown."""
+    """Return the page as Markdown."""
     full_parser = parser()
     parts = [
         f"# The command line\n\n{full_parser.description}\n",
@@ -22,7 +22,7 @@ def page() -> str:
 
 
 def _statuses(full_parser: argparse.ArgumentParser) -> str:
-    """The text at the end of `--help`, as a list."""
+    """Return the exit statuses, which are listed at the end of `--help`, as a section with a table."""
     title, *lines = (full_parser.epilog or "").splitlines()
     items: list[str] = []
     for line in lines:
@@ -36,6 +36,7 @@ def _statuses(full_parser: argparse.ArgumentParser) -> str:
 
 
 def _command(name: str, command: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the section of a command: its description, its usage, and a table for each group of options."""
     yield f"\n## graphfix {name}\n\n{command.description}\n\n```text\n{command.usage}\n```\n"
     for group in command._action_groups:  # noqa: SLF001
         actions = [action for action in group._group_actions if not isinstance(action, argparse._HelpAction)]  # noqa: SLF001
@@ -46,6 +47,7 @@ def _command(name: str, command: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _table(actions: Iterator[argparse.Action] | list[argparse.Action]) -> Iterator[str]:
+    """Yield a table with a row for each argument or option: its name and its help."""
     yield "| | |\n| --- | --- |"
     for action in actions:
         yield f"| {_name(action)} | {help_text(action)}{_choices(action)} |"
@@ -53,6 +55,7 @@ def _table(actions: Iterator[argparse.Action] | list[argparse.Action]) -> Iterat
 
 
 def _name(action: argparse.Action) -> str:
+    """Return the notation of an option with its value, or of an argument, as code."""
     if not action.option_strings:
         return f"`{_metavar(action)}`"
     value = "" if action.nargs == 0 else f" {_metavar(action)}"
@@ -60,10 +63,12 @@ def _name(action: argparse.Action) -> str:
 
 
 def _choices(action: argparse.Action) -> str:
+    """Return a sentence that lists the values that an option accepts, or an empty text if any value is accepted."""
     return f". One of {', '.join(f'`{each}`' for each in action.choices)}" if action.choices else ""
 
 
 def _metavar(action: argparse.Action) -> str:
+    """Return the placeholder of an option's value, with ` ...` if several values are accepted."""
     shown = action.metavar or action.dest.upper()
     return str(shown) + (" ..." if action.nargs == "+" else "")
 
@@ -74,6 +79,7 @@ def help_text(action: argparse.Action) -> str:
 
 
 def _escaped(text: str) -> str:
+    """Replace characters that have a meaning in Markdown or HTML, and replace argparse's `%%` by `%`."""
     for plain, safe in (("&", "&amp;"), ("<", "&lt;"), ("|", "&#124;"), ("*", "&#42;"), ("%%", "%")):
         text = text.replace(plain, safe)
     return text

@@ -1,6 +1,6 @@
-"""The pictures of the documentation: each is one broadcast, drawn as the reports draw it.
+"""The pictures of the documentation: each shows one broadcast, drawn as in the reports.
 
-`python -m documentation.drawings`, in scripts/, writes the one that the README shows.
+`python -m documentation.drawings`, run in scripts/, writes the picture that the README shows.
 """
 
 from __future__ import annotations
@@ -13,21 +13,26 @@ from graphfix.results.excerpt import JsonShape, OperandAxis, OperandExcerpt
 
 FOLDER = "pictures"
 KEPT = "lift-and-stretch"
-"""The one that is committed too: the README is read where nothing is built."""
+"""The picture that is also committed, because the README is shown where no site is built."""
 Size = int | str
 
 
 def picture(name: str) -> str:
-    """The SVG of this name."""
+    """Return the picture with this name as SVG."""
     return PICTURES[name]()
 
 
 def made() -> dict[str, str]:
-    """Path in the site -> SVG, of all but the one that docs/ holds."""
+    """Return the SVG of each picture by its path in the site, without the picture that docs/ contains."""
     return {f"{FOLDER}/{name}.svg": picture(name) for name in PICTURES if name != KEPT}
 
 
 def _right_aligned(op: str, *shapes: tuple[Size, ...], space: tuple[Size, ...], focus: int) -> Callable[[], str]:
+    """Return a function that draws a broadcast of right-aligned operands.
+
+    `space` is the shape of the result. The operand with the index `focus` is also drawn as a box inside the result.
+    """
+
     def draw() -> str:
         operands = [
             right_aligned(i, name, shape, space) for i, (name, shape) in enumerate(zip("xbc", shapes, strict=False))
@@ -38,7 +43,10 @@ def _right_aligned(op: str, *shapes: tuple[Size, ...], space: tuple[Size, ...], 
 
 
 def _placed(op: str, space: JsonShape, value: str, shape: JsonShape, axes: tuple[int | None, ...]) -> Callable[[], str]:
-    """Of an operand that is not right-aligned: its own axis along each axis of the space, None where there is none."""
+    """Return a function that draws a broadcast of a result and one operand that is not right-aligned.
+
+    `axes` contains for each axis of `space` the operand's axis along it, or None if the operand has no such axis.
+    """
 
     def draw() -> str:
         assert space is not None  # noqa: S101 -- a picture has sizes
@@ -52,7 +60,7 @@ def _placed(op: str, space: JsonShape, value: str, shape: JsonShape, axes: tuple
 
 
 def _product(batch: tuple[Size, ...], a: tuple[Size, ...], b: tuple[Size, ...]) -> Callable[[], str]:
-    """Of a matrix product: the batch axes, and apart from them the matrices."""
+    """Return a function that draws a matrix product. The batch axes are drawn apart from the axes of the matrices."""
 
     def draw() -> str:
         operands = [
@@ -72,7 +80,7 @@ PICTURES = {
     "unknown-size": _right_aligned("Mul", ("N", 4), ("M", 4), space=(None, 4), focus=1),
     "legacy-axis": _placed("Add", (2, 3, 4), "b", (2, 3), (0, 1, None)),
 }
-"""Name -> how it is drawn."""
+"""The function that draws each picture, by the picture's name."""
 
 if __name__ == "__main__":
     (Path(__file__).resolve().parents[2] / "docs" / FOLDER / f"{KEPT}.svg").write_text(picture(KEPT), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Names of rewrites, finding codes and targets in a page's text become links to their pages."""
+"""Replace names of rewrites, finding codes and targets in a page's text by links to their pages."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ LINK = r"\[[^\]]*\]\([^)]*\)|<[^>]*>"
 
 @cache
 def _names() -> tuple[re.Pattern[str], dict[str, str]]:
-    """What a name looks like in a text, and the page of each."""
+    """Return a pattern that finds names in a text, and the path of each name's page."""
     places = {code: f"{CODES}/{code}.md" for code in codes()}
     places |= {f"`{code}`": place for code, place in places.items()}
     places |= {f"`{name}`": f"{REWRITES_FOLDER}/{name}.md" for name in REWRITES}
     places |= {f"`--target {name}`": f"{TARGETS_FOLDER}/{name}.md" for name in TARGETS}
     pattern = "|".join(re.escape(name) for name in sorted(places, key=len, reverse=True))
-    # links, other code and words that a code is a part of come first: they stay as they are
+    # The pattern matches links, other code and longer words first, so that a name inside them is not replaced.
     return re.compile(rf"{LINK}|(?P<name>{pattern})(?![\w-])|`[^`\n]*`|\w+"), places
 
 
 def linked(markdown: str, uri: str) -> str:
-    """The page's text with its links; code, headings and the page's own name stay as they are."""
+    """Return the text of the page `uri` with links. Code, headings and names of the page itself are not changed."""
     pattern, places = _names()
     folder = posixpath.dirname(uri)
 

@@ -1,4 +1,4 @@
-"""Every page that is made, by its path in the site, and the part of the navigation that names them."""
+"""All generated pages by their path in the site, and the part of the navigation that lists them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from graphfix.targets.target import target_of
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = "reference/"
 MOST_OF_AN_EXAMPLE = 2
-"""Lines that a table has room for."""
+"""The largest number of lines of an example that a table shows."""
 COMMAND_LINE, PYTHON = "reference/command-line.md", "reference/python.md"
 
 
 def made() -> dict[str, str]:
-    """Path -> text."""
+    """Return the text of each generated page by its path."""
     pages = {f"{folder}/{name}.md": explain(name) for folder, names in _folders().items() for name in names}
     return {
         **pages,
@@ -39,7 +39,7 @@ def made() -> dict[str, str]:
 
 
 def navigation() -> list[object]:
-    """The entries under `Reference`."""
+    """Return the entries of the navigation below `Reference`."""
     titles = {REWRITES_FOLDER: "Rewrites", CODES: "Finding codes", TARGETS_FOLDER: "Targets"}
     listed = [
         {titles[folder]: [f"{folder}/index.md", *({name: f"{folder}/{name}.md"} for name in names)]}
@@ -49,15 +49,17 @@ def navigation() -> list[object]:
 
 
 def _folders() -> dict[str, tuple[str, ...]]:
+    """Return the names of the pages in each folder."""
     return {REWRITES_FOLDER: REWRITES, CODES: codes(), TARGETS_FOLDER: TARGETS}
 
 
 def _from_the_root(name: str) -> str:
-    """A page that stands beside docs/: its links are from there."""
+    """Return the text of a page that is beside docs/ in the repository, with its links relative to docs/."""
     return (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
 
 
 def _rewrites() -> str:
+    """Return the page that lists all rewrites, each with its targets and an example."""
     rows = "\n".join(f"| `{name}` | {_targets_of(name)} | {before} | {after} |" for name, before, after in _examples())
     return f"""# Rewrites
 
@@ -70,12 +72,13 @@ In the order in which they run. `graphfix explain NAME` prints a page; `--only N
 
 
 def _targets_of(rewrite: str) -> str:
+    """Return links to the targets that run a rewrite, or "all"."""
     running = [name for name in TARGETS if rewrite in target_of(name).rewrites]
     return "all" if len(running) == len(TARGETS) else ", ".join(f"[{name}](../targets/{name}.md)" for name in running)
 
 
 def _examples() -> Iterator[tuple[str, str, str]]:
-    """Of each rewrite its name and the first example of its page, before and after."""
+    """Yield each rewrite's name, and the first example of its page before and after the rewrite, as code."""
     for name in REWRITES:
         block = re.search(r"(?:^    .*\n)+", explain(name), re.MULTILINE)
         before, after = _example([line.strip() for line in (block[0] if block else "").splitlines()])
@@ -83,7 +86,11 @@ def _examples() -> Iterator[tuple[str, str, str]]:
 
 
 def _example(lines: list[str]) -> tuple[str, str]:
-    """What stands on both sides of the first arrow, or on the first line and below it; remarks are left out."""
+    """Return the example before and after the rewrite, without remarks.
+
+    The two texts are the parts on both sides of the first arrow `->`. Without an arrow, they are the first line and the
+    second line.
+    """
     for at, line in enumerate(lines):
         left, arrow, right = line.partition("-> ")
         if arrow:
@@ -93,14 +100,17 @@ def _example(lines: list[str]) -> tuple[str, str]:
 
 
 def _bare(line: str) -> str:
+    """Return a line without its remark, which follows after three or more spaces."""
     return re.split(r" {3,}", line.strip())[0].strip()
 
 
 def _code(text: str) -> str:
+    """Return the text as code for a cell of a Markdown table."""
     return f"`{text}`".replace("|", r"\|")
 
 
 def _codes() -> str:
+    """Return the page that lists all finding codes."""
     rows = []
     for code in codes():
         title, _, rest = explain(code).partition("\n")
@@ -118,6 +128,7 @@ never changes its meaning and is never used again for another one ([what is stab
 
 
 def _targets() -> str:
+    """Return the page that lists all targets."""
     rows = []
     for name in TARGETS:
         sentence = explain(name).split("\n\n")[1].replace("\n", " ")

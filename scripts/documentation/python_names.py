@@ -1,4 +1,4 @@
-"""The page of the public Python names, made of their signatures and docstrings."""
+"""Write the page of the public Python names from their signatures and docstrings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OF_A_VIEW = {
     "Node": ("name", "op", "domain", "operands", "results", "attributes"),
     "Value": ("name", "shape", "dtype", "kind"),
 }
-"""The members of the view's classes that are for programs; all others serve the engine."""
+"""The members of the view's classes that users' programs may read. All other members are for the engine."""
 EXAMPLE = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 BEGINNING = """# Python
 
@@ -46,7 +46,7 @@ seconds. What can't be done raises `GraphfixError`, whose text is the one line t
 
 
 def page() -> str:
-    """The page, as Markdown."""
+    """Return the page as Markdown."""
     functions = [name for name in graphfix.__all__ if inspect.isfunction(getattr(graphfix, name))]
     records = [name for name in graphfix.__all__ if name not in functions]
     parts = [BEGINNING]
@@ -67,11 +67,15 @@ def page() -> str:
 
 
 def _place(name: str) -> int:
-    """The order of the source: load comes before what takes a model."""
+    """Return the line number of a function in its source file.
+
+    The page lists functions in the order of the source, in which `load` comes before functions that need a model.
+    """
     return inspect.getsourcelines(getattr(graphfix, name))[1]
 
 
 def _function(name: str, function: Callable[..., object]) -> Iterator[str]:
+    """Yield the section of a function: its signature and its docstring."""
     signature = inspect.signature(function)
     arguments = ["*" if part is None else _argument(part) for part in _parts(signature)]
     lines = "".join(f"    {argument},\n" for argument in arguments)
@@ -80,7 +84,7 @@ def _function(name: str, function: Callable[..., object]) -> Iterator[str]:
 
 
 def _parts(signature: inspect.Signature) -> Iterator[inspect.Parameter | None]:
-    """The parameters, and None where keywords begin."""
+    """Yield the parameters of a signature, and None before the first keyword-only parameter."""
     star = False
     for part in signature.parameters.values():
         if part.kind is inspect.Parameter.KEYWORD_ONLY and not star:
@@ -90,6 +94,7 @@ def _parts(signature: inspect.Signature) -> Iterator[inspect.Parameter | None]:
 
 
 def _argument(part: inspect.Parameter) -> str:
+    """Return a parameter with its type and its default value, as in a signature."""
     if part.default is inspect.Parameter.empty:
         return f"{part.name}: {part.annotation}"
     default = "{}" if not part.default and hasattr(part.default, "keys") else repr(part.default)
@@ -97,7 +102,7 @@ def _argument(part: inspect.Parameter) -> str:
 
 
 def _keywords(functions: list[Callable[..., object]]) -> Iterator[str]:
-    """Every keyword that is an option of the command line, with the option's help."""
+    """Yield a table of the functions' keywords that are also options, with each option's help."""
     keywords = {name: None for function in functions for name in inspect.signature(function).parameters}
     yield "## Keywords\n\nA keyword means the same in every function, and what its option means on the command line.\n"
     yield "| keyword | option | |\n| --- | --- | --- |"
@@ -109,23 +114,25 @@ def _keywords(functions: list[Callable[..., object]]) -> Iterator[str]:
 
 
 def _options() -> dict[str, tuple[str, str]]:
-    """By the keyword that it is in Python: an option of the command line, and its help."""
+    """Return for each keyword the option of the command line with the same meaning, and the option's help."""
     found = {}
     for command in reversed(commands_of(parser()).values()):
         for action in command._actions:  # noqa: SLF001
             if action.option_strings and action.help:
-                value = "" if action.const in (None, True) else f"`{action.const!r}`: "  # of a switch that is no True
+                # the value that a switch sets, if it is not True
+                value = "" if action.const in (None, True) else f"`{action.const!r}`: "
                 found[action.dest] = (action.option_strings[-1], value + help_text(action).replace("; repeatable", ""))
     return found
 
 
 def _text(documented: object) -> str:
-    """A docstring: prose as it stands, examples as code."""
+    """Return a docstring as Markdown, with its examples as blocks of code."""
     text = inspect.getdoc(documented) or ""
     return EXAMPLE.sub(lambda found: f"```pycon\n{found[0]}\n```", text) + "\n"
 
 
 def _model() -> Iterator[str]:
+    """Yield the section of `Model`, with a table of its members."""
     yield f"## graphfix.Model\n\n{_text(graphfix.Model)}"
     yield "| member | |\n| --- | --- |"
     for name, member in vars(graphfix.Model).items():
@@ -136,11 +143,13 @@ def _model() -> Iterator[str]:
 
 
 def _called(function: Callable[..., object]) -> str:
+    """Return the parameters of a method in parentheses, without `self`."""
     names = [part.name for part in inspect.signature(function).parameters.values() if part.name != "self"]
     return f"({', '.join(names)})"
 
 
 def _record(name: str, record: type[Any]) -> Iterator[str]:
+    """Yield the section of a class, with a table of its fields."""
     yield f"## {name}\n\n{_text(record)}"
     rows = [f"| `{field}` | `{kind}` | {about} |" for field, kind, about in _fields(record)]
     if rows:
@@ -148,7 +157,7 @@ def _record(name: str, record: type[Any]) -> Iterator[str]:
 
 
 def _fields(record: type[Any]) -> Iterator[tuple[str, str, str]]:
-    """Name, type and the text below each field of a record, as the source says them."""
+    """Yield the name, the type and the docstring of each field of a class, as they are in the source."""
     module = inspect.getmodule(record)
     assert isinstance(module, ModuleType)  # noqa: S101 -- a class of this project has one
     for name, annotation, text in annotated(inspect.getsource(module), record.__name__):
@@ -156,4 +165,5 @@ def _fields(record: type[Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _line(text: str) -> str:
+    """Return the text on one line, for a cell of a Markdown table."""
     return " ".join(text.split()).replace("|", r"\|")

@@ -1,7 +1,7 @@
-"""The source of the documentation's site: docs/ and the generated pages in one folder, and the faults in it.
+"""Write the source of the documentation's site into one folder, docs/ and the generated pages, and find faults in it.
 
-Zensical runs no hooks of MkDocs. `scripts/build_site.py` therefore writes this folder first, and Zensical builds the
-site from it. MkDocs can build the same folder.
+Zensical, which builds the site, does not run hooks of MkDocs. Therefore `scripts/build_site.py` writes this folder
+first, and Zensical builds the site from it. MkDocs can build the same folder.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ CONFIGURATION = "mkdocs.yml"
 BUILT = "site"
 """The folder of the built site, beside the configuration."""
 TARGET = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\((?!#|[a-z]+:)([^)#\s]+)")
-"""The file that a relative link or an image leads to."""
+"""A relative link or image in Markdown; the group is the file to which it points."""
 
 
 def write(root: Path, folder: Path) -> None:
-    """Write `docs/` and the configuration into `folder`, from those of the repository `root`."""
+    """Write `docs/`, the generated pages and the configuration of the repository `root` into `folder`."""
     docs = folder / "docs"
     shutil.copytree(root / "docs", docs, dirs_exist_ok=True)
     for name, text in pages.made().items():
@@ -35,13 +35,13 @@ def write(root: Path, folder: Path) -> None:
         text = path.read_text(encoding="utf-8")
         path.write_text(links.linked(text, path.relative_to(docs).as_posix()), encoding="utf-8")
     configuration = yaml.safe_load((root / CONFIGURATION).read_text(encoding="utf-8"))
-    configuration["site_dir"] = BUILT  # Zensical builds nowhere else than below the configuration
+    configuration["site_dir"] = BUILT  # Zensical builds only into a folder below the configuration
     configuration["nav"] = [_with_pages(entry) for entry in configuration["nav"]]
     (folder / CONFIGURATION).write_text(yaml.safe_dump(configuration, sort_keys=False), encoding="utf-8")
 
 
 def _with_pages(entry: Any) -> Any:  # noqa: ANN401 -- an entry of the navigation: a text, or a mapping of one
-    """Return the entry with the generated pages in place of `reference/`."""
+    """Return the entry of the navigation, with the generated pages in place of `reference/`."""
     if isinstance(entry, Mapping) and pages.REFERENCE in entry.values():
         return dict.fromkeys(entry, pages.navigation())
     return entry
@@ -51,7 +51,7 @@ def faults(folder: Path) -> list[str]:
     """Return the faults of a written folder that `zensical build --strict` does not find, one line each.
 
     These are images and other files that do not exist, pages of the navigation that do not exist, and pages that the
-    navigation does not name. Zensical itself finds links to pages and anchors that do not exist.
+    navigation does not list. Zensical itself finds links to pages and anchors that do not exist.
     """
     docs = folder / "docs"
     written = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
@@ -67,6 +67,7 @@ def faults(folder: Path) -> list[str]:
 
 
 def _names(entries: Sequence[Any]) -> Iterator[str]:
+    """Yield the page of each entry of the navigation, entries inside entries included."""
     for entry in entries:
         if isinstance(entry, str):
             yield entry
@@ -76,5 +77,6 @@ def _names(entries: Sequence[Any]) -> Iterator[str]:
 
 
 def _without_code(text: str) -> str:
+    """Return the Markdown text without blocks of code and code inside lines."""
     blocks = re.sub(r"^ *(```|~~~).*?^ *\1 *$", "", text, flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"(?:^    .*\n)+|`[^`\n]*`", "", blocks, flags=re.MULTILINE)

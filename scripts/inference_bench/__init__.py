@@ -1,1 +1,1 @@
-"""The models, the measurements and the tables of bench_inference.py."""
+"""The models, the measurements and the tables of scripts/bench_inference.py."""

@@ -1,4 +1,4 @@
-"""The models that bench_inference.py measures, and the sizes of their inputs (not run by itself)."""
+"""The models that scripts/bench_inference.py measures, and the sizes of their inputs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from models.exporting.feeds import Feed
 MODELS = Path(__file__).resolve().parents[2] / "models"
 EXPORTED = MODELS / "exported"
 REDUNDANT = frozenset("Expand Tile Mul BROADCAST_TO TILE MUL".split())
-"""What an explicit stretch is written as: by an operator that repeats, or by a product with ones."""
+"""Operators that may express an explicit stretch: those that repeat axes, and a product with ones."""
 
 
 def zoo(patterns: Sequence[str]) -> Iterator[Path]:
-    """Yield the models of the zoo, or those whose name or path a pattern fits; a pattern may be another file's path."""
+    """Yield the models of the zoo, or only those whose name or path matches a pattern.
+
+    A pattern may also be the path of a file that is not in the zoo.
+    """
     folder = MODELS / "zoo"
     paths = [
         folder / package.name / each.name
@@ -32,7 +35,10 @@ def zoo(patterns: Sequence[str]) -> Iterator[Path]:
 
 
 def redundant(patterns: Sequence[str]) -> Iterator[Path]:
-    """Yield the models of models/exported that hold a stretch, or a product with ones, that compact takes out."""
+    """Yield the models of models/exported in which the target compact removes a stretch or a product with ones.
+
+    With patterns, only models that match a pattern are considered.
+    """
     for path in sorted(EXPORTED.iterdir()):
         if path.suffix in (".onnx", ".tflite") and (not patterns or any(map(path.match, patterns))):
             model = graphfix.load(path)
@@ -43,11 +49,17 @@ def redundant(patterns: Sequence[str]) -> Iterator[Path]:
 
 
 def _stretches(model: graphfix.Model) -> Counter[str]:
+    """Return how often the model contains each operator of `REDUNDANT`."""
     return Counter(node.op for graph in model.graphs for node in graph.nodes if node.op in REDUNDANT)
 
 
 def case_of(path: Path) -> Case:
-    """Return the sizes of a model's inputs; what is not said is 1, or what a TFLite file stores."""
+    """Return the shapes and values of a model's inputs.
+
+    For an exported ONNX model, they are the first sizes in models/exported/sizes.json. Other models use the table of
+    the zoo, or an empty case if the table does not contain the model. With an empty case, free sizes are 1 or, in
+    TFLite, the stored size.
+    """
     if path.parent != EXPORTED or path.suffix != ".onnx":
         return ONNX.get("/".join(path.parts[-2:]), Case())
     described = json.loads((EXPORTED / "sizes.json").read_text(encoding="utf-8"))[path.stem]

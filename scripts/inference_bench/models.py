@@ -1,8 +1,9 @@
-"""The models of bench_inference.py, loaded and run; the memory that one takes is measured in a process of its own.
+"""Load and run the models of scripts/bench_inference.py, and measure the memory of one model in a separate process.
 
     python -m inference_bench.models MODEL [--shape I=S,S,..]... [--value I=V]...        in scripts/
 
-prints the KiB that the process takes more, at most, to load and run the model. For Linux.
+This command prints by how many KiB the process's largest memory exceeds the memory before the model is loaded. For
+Linux.
 """
 
 from __future__ import annotations
@@ -28,19 +29,23 @@ Run = Callable[[], object]
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model that is loaded."""
+    """A loaded model: a function that runs it once, and its operators."""
 
     run: Run
     operators: Counter[str]
-    """What the runtime runs."""
+    """How often the runtime runs each operator; empty if they were not counted."""
 
 
 def load(path: Path, case: Case, *, count: bool = True) -> Loaded:
-    """Load a model, with inputs of these shapes and values. Raises whatever the runtime raises."""
+    """Load a model for inputs of the case's shapes and values. Raise any exception that the runtime raises.
+
+    `count` is whether the operators are counted, which loads the model once more.
+    """
     return (_onnx if path.suffix == ".onnx" else _tflite)(path, case, count=count)
 
 
 def _onnx(path: Path, case: Case, *, count: bool) -> Loaded:
+    """Load an ONNX model in onnxruntime with one thread."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -73,6 +78,7 @@ ORT_TYPES = {
 
 
 def _optimized(path: Path) -> Counter[str]:
+    """Return how often each operator occurs in the graph that onnxruntime optimized."""
     import onnx
     import onnxruntime
 
@@ -86,6 +92,7 @@ def _optimized(path: Path) -> Counter[str]:
 
 
 def _tflite(path: Path, _: Case, *, count: bool) -> Loaded:
+    """Load a TFLite model in LiteRT with one thread. Its inputs have the stored shapes."""
     from ai_edge_litert.interpreter import Interpreter
 
     plain: Counter[str] = Counter()
@@ -101,7 +108,7 @@ def _tflite(path: Path, _: Case, *, count: bool) -> Loaded:
 
 
 def example(shape: Sequence[int], dtype: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 -- any type of numpy's
-    """Return numbers around 0, and of integers 0 and 1 alone: an index is one that exists."""
+    """Return random numbers around 0. Integers are only 0 and 1, so that a number that is used as an index is valid."""
     source = np.random.default_rng(0)
     if np.issubdtype(dtype, np.floating):
         return source.standard_normal(shape).astype(dtype)
@@ -109,7 +116,10 @@ def example(shape: Sequence[int], dtype: Any) -> np.ndarray[Any, Any]:  # noqa: 
 
 
 def peak(path: Path, case: Case) -> int:
-    """Return the KiB that a process takes more, at most, to load and run the model. Raises CalledProcessError."""
+    """Return by how many KiB loading and running the model enlarges a process at most.
+
+    Raise CalledProcessError if the process fails.
+    """
     shapes = [f"--shape={name}={text}" for name, text in case.shapes.items()]
     values = [f"--value={name}={text}" for name, text in case.values.items()]
     asked = [sys.executable, "-m", "inference_bench.models", str(path.resolve()), *shapes, *values]
@@ -117,7 +127,7 @@ def peak(path: Path, case: Case) -> int:
 
 
 def main() -> int:
-    """Load and run a model, and print by how many KiB the most memory is above that before."""
+    """Load and run a model, and print by how many KiB the largest memory exceeds the memory before."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
     parser.add_argument("--shape", action="append", default=[])
@@ -136,12 +146,15 @@ def main() -> int:
 
 
 def _kibibytes(name: str) -> int:
-    """Return a number of this process; getrusage counts what the parent had before it started this program, too."""
+    """Return a number in KiB from this process's status file, such as `VmRSS`.
+
+    getrusage is not used, because it includes memory of the parent process from before this program started.
+    """
     return next(int(line.split()[1]) for line in lines("/proc/self/status") if line.startswith(name))
 
 
 def lines(path: str) -> Sequence[str]:
-    """Return the lines of a file; none where it is not there."""
+    """Return the lines of a file, or an empty sequence if the file does not exist."""
     return Path(path).read_text(encoding="utf-8").splitlines() if Path(path).exists() else ()
 
 

@@ -1,4 +1,4 @@
-"""The arithmetic and the tables of bench_inference.py (not run by itself)."""
+"""The arithmetic and the tables of scripts/bench_inference.py."""
 
 from __future__ import annotations
 
@@ -11,61 +11,67 @@ from pathlib import Path
 ORIGINAL, AGAIN = "original", "original again"
 END = "<!-- end -->"
 Times = Mapping[str, Sequence[float]]
-"""By what is run: the seconds of each round."""
+"""The seconds of each round, by the label of the variant."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What was measured of a variant of a model."""
+    """The measurements of one variant of a model."""
 
     time: float | None = None
-    """Times the original's."""
+    """The time as a multiple of the original's time."""
     memory: float | None = None
-    """Times the original's."""
+    """The memory as a multiple of the original's memory."""
     operators: str = ""
-    """What the runtime runs more or fewer of."""
+    """The operators of which the runtime runs more or fewer than for the original, as in `-2 Expand`."""
     error: str = ""
-    """Why there is nothing to be measured."""
+    """Why the variant was not measured; empty if it was measured."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured of a model."""
+    """The measurements of one model and its variants."""
 
     model: str
     milliseconds: float
-    """Of one inference of the original."""
+    """The time of one inference of the original."""
     noise: float
-    """The original's second session, times the first's."""
+    """The time of a second session of the original as a multiple of the first session's time."""
     cells: Mapping[str, Cell] = field(default_factory=dict)
     redundant: str = "-"
-    """What target compact took out of it."""
+    """The rewrites of the target compact that changed the model, as a text."""
     error: str = ""
-    """Why the original can't be measured."""
+    """Why the original was not measured; empty if it was measured."""
 
 
 def ratio(times: Times, name: str) -> float:
-    """Return the median of the rounds' quotients by the original: what slows a whole round down cancels out."""
+    """Return the median over the rounds of a variant's time divided by the original's time.
+
+    A cause that slows down a whole round cancels out.
+    """
     return statistics.median(
         own / original for own, original in zip(times[name], times[ORIGINAL], strict=True) if original
     )
 
 
 def order(names: Sequence[str], turn: int) -> Sequence[str]:
-    """Rotate by the round, and go backwards every other time: nobody always follows the same one."""
+    """Return the names in an order that differs by round, so that no name always follows the same other name.
+
+    The start rotates with each round, and after each full rotation the direction changes.
+    """
     turned = [*names[turn % len(names) :], *names[: turn % len(names)]]
     return turned[:: -1 if turn // len(names) % 2 else 1]
 
 
 def difference(before: Counter[str], after: Counter[str]) -> str:
-    """Return what there is more and fewer of, fewer first."""
+    """Return how many more or fewer of each operator there are, fewer first, as in `-2 Expand, +1 Mul`."""
     changes = {name: after[name] - before[name] for name in before.keys() | after.keys()}
     by_change = sorted((change, name) for name, change in changes.items() if change)
     return ", ".join(f"{change:+d} {name}" for change, name in by_change)
 
 
 def table(rows: Sequence[Row], variants: Sequence[str]) -> list[str]:
-    """Return the lines of the Markdown table, with the summary at its end."""
+    """Return the lines of the Markdown table, with the median and the worst of all models at its end."""
     heads = ["model", "original, ms", "original / original"]
     heads += [head for name in variants for head in (f"{name}: time", "memory", "operators that the runtime runs")]
     lines = [_line([*heads, "taken out by compact"]), "|" + " --- |" * (len(heads) + 1)]
@@ -78,6 +84,7 @@ def table(rows: Sequence[Row], variants: Sequence[str]) -> list[str]:
 
 
 def _model(row: Row, variants: Sequence[str]) -> str:
+    """Return a model's row of the table."""
     if row.error:
         return _line([row.model, row.error, "", *[""] * (3 * len(variants)), ""])
     cells = [row.model, f"{row.milliseconds:.2f}", f"{row.noise:.2f}"]
@@ -89,7 +96,8 @@ def _model(row: Row, variants: Sequence[str]) -> str:
 
 
 def _summary(name: str, of: Callable[[list[float]], float], rows: Sequence[Row], variants: Sequence[str]) -> str:
-    # the noise of one machine is on both sides of 1
+    # Noise makes the quotient larger or smaller than 1, so the worst is the largest distance from 1 in both directions.
+    """Return a last row of the table, where `of` computes the median or the worst over all models."""
     noise = of([max(row.noise, 1 / row.noise) for row in rows]) if name == "worst" else of([row.noise for row in rows])
     cells = [f"**{name}** of {len(rows)}", "", f"{noise:.2f}"]
     for variant in variants:
@@ -101,7 +109,7 @@ def _summary(name: str, of: Callable[[list[float]], float], rows: Sequence[Row],
 
 
 def worst(rows: Sequence[Row], variants: Sequence[str]) -> str:
-    """Return one line: the largest quotient of each variant, with its model, and how noisy it was."""
+    """Return one line: for each variant the largest quotient of the time with its model, and then the largest noise."""
     parts = []
     for name in variants:
         timed = [(row.cells[name].time or 0.0, row.model) for row in rows if name in row.cells and row.cells[name].time]
@@ -111,15 +119,20 @@ def worst(rows: Sequence[Row], variants: Sequence[str]) -> str:
 
 
 def _number(value: float | None) -> str:
+    """Return the number with two decimals, or an empty text for None."""
     return "" if value is None else f"{value:.2f}"
 
 
 def _line(cells: Sequence[str]) -> str:
+    """Return the cells as a row of a Markdown table."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def write(path: Path, kind: str, text: str) -> None:
-    """Put the text between this script's markers in a file; a file or markers that are not there are made."""
+    """Write the text between this script's markers of `kind` in a file.
+
+    A missing file or missing markers are created.
+    """
     start = f"<!-- bench_inference {kind} -->"
     page = path.read_text(encoding="utf-8") if path.exists() else ""
     if start not in page:

@@ -1,1 +1,4 @@
-"""The benchmark beside the peers (scripts/bench_peers.py): who they are, how they are timed, what comes out of it."""
+"""The benchmark of graphfix beside other tools, the peers: the tools, the timing, and the results.
+
+scripts/bench_peers.py runs it.
+"""

@@ -1,4 +1,7 @@
-"""Ask a module of graphfix's environment, in a process of its own: what the process that measures must not import."""
+"""Run a module in a separate process of graphfix's environment, and return its answer.
+
+The process that measures peaks of memory must not import such a module itself.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,14 @@ SCRIPTS = Path(__file__).resolve().parents[1]
 
 
 class AskingError(Exception):
-    """A process gave no answer: the last line of what it said."""
+    """The process failed; the message is the last line on its stderr, with at most 160 characters."""
 
 
 def ask(python: Path, module: str, question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer of `python -m module`, which reads JSON and prints JSON. Raises AskingError.
+    """Return the answer of `python -m module`, which reads `question` as JSON and prints JSON.
 
-    The question has a `model`; files beside it are named in the answer as if they were here.
+    `question` contains the path `model`. In the answer, the folder of the model is removed from all paths. Raise
+    AskingError if the exit status is not 0.
     """
     variables = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     done = subprocess.run(

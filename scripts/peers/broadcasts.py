@@ -1,7 +1,8 @@
-"""Count implicit broadcasts from the shapes that a run had; which operators broadcast is the formats' own word.
+"""Count the implicit broadcasts of a model from the shapes that its values had in a run.
 
-Nothing here is graphfix's: for ONNX the documents of the operators in the onnx package decide, for TFLite the trait
-`ResultsBroadcastableShape` of its MLIR dialect, with the three operators that its documents say broadcast otherwise.
+Nothing from graphfix decides which operators broadcast, so the count is independent. For ONNX the documents of the
+operators in the onnx package decide. For TFLite the trait `ResultsBroadcastableShape` of its MLIR dialect decides, with
+three operators that broadcast in another way according to their documents.
 """
 
 from __future__ import annotations
@@ -12,23 +13,29 @@ from dataclasses import dataclass
 
 Shape = tuple[int, ...]
 Seen = Sequence[tuple[Sequence[Shape], Shape]]
-"""Of one node: the operands that take part and the result, once for each time it ran."""
+"""The shapes of one node: pairs of the broadcast operands' shapes and the result's shape.
+
+A node that runs several times has a pair for each run, or only for each different pair.
+"""
 
 _PRODUCTS = {"MatMul": (0, 1), "MatMulInteger": (0, 1), "QLinearMatMul": (0, 3)}
 _ONE_WAY = {"PRelu": (1,), "Gemm": (2,)}
 _NUMPY = "ultidirectional"
-"""What the documents of an operator say that broadcasts all its operands (with a capital or without)."""
+"""A text in the documents of each operator that broadcasts all its operands; the first letter may be a capital."""
 
 TFLITE = frozenset(
     "ADD SUB MUL DIV MAXIMUM MINIMUM SQUARED_DIFFERENCE FLOOR_DIV FLOOR_MOD POW ATAN2 EQUAL NOT_EQUAL GREATER"
     " GREATER_EQUAL LESS LESS_EQUAL LOGICAL_AND LOGICAL_OR BITWISE_XOR RIGHT_SHIFT SELECT_V2 PRELU BATCH_MATMUL".split()
 )
 LAST_TWO = frozenset({*_PRODUCTS, "BATCH_MATMUL"})
-"""Products of matrices: all axes but the last two are broadcast."""
+"""Products of matrices, which broadcast all axes except the last two."""
 
 
 def onnx_operands(op: str, domain: str, version: int, count: int) -> Sequence[int]:
-    """Return the operands of an ONNX operator that are broadcast; none where it does not broadcast."""
+    """Return the indices of the operands that an ONNX operator broadcasts; empty if the operator does not broadcast.
+
+    `version` is the operator set, and `count` the number of the node's operands.
+    """
     import onnx
 
     if domain not in {"", "ai.onnx"}:
@@ -44,16 +51,23 @@ def onnx_operands(op: str, domain: str, version: int, count: int) -> Sequence[in
 
 @dataclass(frozen=True)
 class Counted:
-    """What a run broadcast: operands of another rank than the result, operands that are repeated along an axis."""
+    """The operands that a run broadcast.
+
+    `ranks` counts operands that have another rank than the result. `stretched` counts operands that are repeated along
+    an axis.
+    """
 
     ranks: int
     stretched: int
     operators: Mapping[str, int]
-    """Operands that are either, by operator."""
+    """By operator, the number of operands that have another rank or a repeated axis."""
 
 
 def count(nodes: Iterable[tuple[str, Seen]]) -> Counted:
-    """Count what nodes broadcast in a run."""
+    """Count the operands that nodes broadcast. Each node is a pair: its operator, and the shapes in its runs.
+
+    An operand is counted once if it broadcasts in any of the node's runs.
+    """
     ranks = stretched = 0
     operators: Counter[str] = Counter()
     for op, seen in nodes:
@@ -68,6 +82,10 @@ def count(nodes: Iterable[tuple[str, Seen]]) -> Counted:
 
 
 def _stretched(op: str, mine: Shape, result: Shape) -> bool:
+    """Return whether an operand of shape `mine` is repeated along an axis of `result`.
+
+    Leading axes that the operand lacks count as size 1. The last two axes of a matrix product are not compared.
+    """
     cut = 2 if op in LAST_TWO else 0
     lifted = (1,) * (len(result) - len(mine)) + mine
     return any(lifted[axis] == 1 != result[axis] for axis in range(len(result) - cut))

@@ -1,4 +1,4 @@
-"""Who is measured: each peer by its documented entry, with the fewest imports that this entry needs."""
+"""The tools that are measured: each peer with its documented entry point, and with the fewest imports that it needs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 ONNX, TFLITE = "onnx", "tflite"
 OURS, THEIRS = "graphfix", "peers"
-"""The two environments."""
+"""The names of the two environments: graphfix, and the other tools."""
 FLOOR = {ONNX: "onnx", TFLITE: "litert"}
-"""What reads and writes a model with its format's own library: the ratios are to it."""
+"""By format, the peer that only reads and writes a model with the format's own library. Ratios are relative to it."""
 
 _ONNX = "import sys, onnx; onnx.save(onnx.load(sys.argv[1]), sys.argv[2])"
 _ONNX_EXTERNAL = (
@@ -36,56 +36,65 @@ _LITERT_TOOLS = (
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """One line of the tables: a tool and how it is called."""
+    """One row of the tables: a tool and how it is called."""
 
     name: str
-    """Short, as `--peers` and the tables' heads have it."""
+    """The short name in `--peers` and in the heads of the tables."""
     said: str
-    """What is run, for the page."""
+    """The command or code that is run, as text for the page."""
     packages: tuple[str, ...]
-    """Whose versions it depends on; the first must be installed."""
+    """The packages whose versions matter. The first package must be installed."""
     formats: tuple[str, ...]
     words: tuple[str, ...]
-    """The command; MODEL and OUTPUT are the files, PYTHON and what begins with BIN/ are of its environment."""
+    """The command.
+
+    MODEL and OUTPUT stand for the files, PYTHON for the environment's Python, and BIN/ for its programs.
+    """
     external: tuple[str, ...] = ()
-    """The command for a model with external data, where it is another one."""
+    """The command for a model with external data; empty if it is the same command."""
     environment: str = THEIRS
     works: bool = True
-    """Whether it does anything to the model: the others are floors, and win nothing."""
+    """True if the tool changes the model. A tool that only copies, or loads and saves, is a floor and cannot win."""
 
     @property
     def label(self) -> str:
-        """What a picture calls it."""
+        """Return the name of the peer in a picture."""
         return self.name if self.works or not self.packages else f"{self.name}: load, save"
 
     def command(self, python: Path, model: Path, output: Path) -> list[str]:
-        """Return the command line for a model."""
+        """Return the command line for a model. `python` is the Python of the peer's environment."""
         words = self.external if self.external and has_data(model) else self.words
         given = {"MODEL": str(model), "OUTPUT": str(output), "PYTHON": str(python)}
         return [given.get(word, _program(word, python)) for word in words]
 
 
 def _program(word: str, python: Path) -> str:
+    """Return a word of a command, in which `BIN/` is replaced by the folder of the environment's programs."""
     return str(python.parent / word.removeprefix("BIN/")) if word.startswith("BIN/") else word
 
 
 def has_data(model: Path) -> bool:
-    """Whether an external data file lies beside the model."""
+    """Return whether an external data file is beside the model."""
     return model.with_name(f"{model.name}.data").exists()
 
 
 def _python(code: str) -> tuple[str, ...]:
+    """Return a command that runs Python code with the model and the output as arguments."""
     return ("PYTHON", "-c", code, "MODEL", "OUTPUT")
 
 
 def _graphfix(target: str) -> Peer:
+    """Return the peer `graphfix fix` with this target, without verification."""
     words = ("BIN/graphfix", "fix", "MODEL", "-o", "OUTPUT", "--no-verify", "--exit-zero", "--target", target)
     said = f"`graphfix fix --no-verify --target {target}`"
     return Peer(f"graphfix {target}", said, ("graphfix",), (ONNX, TFLITE), words, environment=OURS)
 
 
 def _onnxsim(name: str, *options: str) -> Peer:
-    """Its own verdict (`--certify`) is switched off, as ours is: the other table is about that."""
+    """Return the peer onnxsim with these options.
+
+    Its own verification (`--certify`) is switched off, as that of graphfix is. Another table compares the verifiers.
+    """
     words = ("BIN/onnxsim", "MODEL", "OUTPUT", "--no-certify", *options)
     return Peer(name, f"`onnxsim {' '.join(words[3:])}`", ("onnxsim", "onnx"), (ONNX,), words)
 
@@ -96,6 +105,7 @@ _ONNXSIM = (
 
 
 def _polygraphy(name: str, *options: str) -> Peer:
+    """Return the peer `polygraphy surgeon sanitize` with these options."""
     words = ("BIN/polygraphy", "surgeon", "sanitize", "MODEL", *options, "-o", "OUTPUT")
     said = f"`polygraphy surgeon sanitize {' '.join(options)}`".replace(" `", "`")
     return Peer(name, said, ("polygraphy", "onnx-graphsurgeon", "onnx"), (ONNX,), words)

@@ -1,4 +1,4 @@
-"""What graphfix claims beside the others, held against the results: on each model of the zoo, or over all of them."""
+"""Compare the claims of the page about graphfix and other tools with the results of the zoo's ONNX models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST = 1.3
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim: what it says, whether it holds, and the figure that decides."""
+    """One claim: its text, whether it is true, and the figure that decides this."""
 
     said: str
     holds: bool
@@ -25,12 +25,12 @@ class Claim:
 
     @property
     def line(self) -> str:
-        """The claim in one line."""
+        """Return the claim, whether it is true, and the figure, in one line."""
         return f"{self.said}: {'it holds' if self.holds else 'it does not hold'}; {self.figure}"
 
 
 def claims(results: Results) -> list[Claim]:
-    """Return those that the results have models for."""
+    """Return the claims for which the results contain measured models of the zoo."""
     rows = [row for row in results.rows if row.group == "zoo" and row.format == ONNX and _done(row.cells, MINE)]
     found = [
         claim
@@ -51,6 +51,11 @@ def claims(results: Results) -> list[Claim]:
 def _each(
     rows: Sequence[Row], other: str, said: str, of: Callable[[Cell], float], limit: float, unit: str
 ) -> Claim | None:
+    """Return the claim that for each model graphfix's figure is at most `limit` times the other tool's figure.
+
+    Return None if the other tool has no results. `of` reads the figure from a cell, `said` is the claim's text, and
+    `unit` is the text behind a figure.
+    """
     ratios = {row.model: _ratio(row.cells, other, of) for row in rows if _done(row.cells, other)}
     if not ratios:
         return None
@@ -63,16 +68,20 @@ def _each(
 
 
 def _done(cells: Mapping[str, Cell], name: str) -> bool:
+    """Return whether the tool `name` has runs and no failure."""
     return name in cells and not cells[name].failure and bool(cells[name].runs)
 
 
 def _ratio(cells: Mapping[str, Cell], other: str, of: Callable[[Cell], float]) -> float:
+    """Return graphfix's figure divided by the other tool's figure."""
     return of(cells[MINE]) / of(cells[other])
 
 
 def _seconds(cell: Cell) -> float:
+    """Return the median seconds of a cell."""
     return cell.seconds or 0.0
 
 
 def _memory(cell: Cell) -> float:
+    """Return the median peak of a cell in MiB."""
     return cell.mib or 0.0

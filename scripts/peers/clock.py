@@ -1,6 +1,7 @@
-"""Run a command as a whole process: its seconds, its processors' seconds and its peak, or why it did not end well.
+"""Run a command as a whole process, and return its time, its CPU time and its peak, or the reason of its failure.
 
-The standard library alone: the kernel counts what the parent holds at the fork into the child's peak.
+This module imports only the standard library, because the kernel counts the parent's memory at the fork as part of the
+child's peak.
 """
 
 from __future__ import annotations
@@ -26,26 +27,29 @@ LONGEST_LINE = 160
 
 
 class FailedError(Exception):
-    """A process did not end well: one line that says how."""
+    """A process failed or took too long; the message is one line with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A process that came to an end: what it took, how it ended, and what it printed."""
+    """A process that has ended: its measurements, how it ended, and its output."""
 
     run: Run
     status: int
-    """Its exit status, or the negative number of the signal that ended it."""
+    """The exit status, or the negative number of the signal that ended the process."""
     said: str
-    """On stdout."""
+    """The output on stdout."""
     blamed: str = ""
-    """On stderr."""
+    """The output on stderr."""
     late: bool = False
-    """Whether it was killed since it took too long."""
+    """Whether the process was killed because it took too long."""
 
 
 def timed(command: Sequence[str], limit: float, folder: Path | None = None) -> tuple[Run, str]:
-    """Run a command that has to end well; return what it took and what it printed on stdout. Raises FailedError."""
+    """Run a command, and return its measurements and its output on stdout.
+
+    Raise FailedError if the exit status is not 0 or the process takes longer than `limit` seconds.
+    """
     ended = ran(command, limit, folder)
     if ended.late or ended.status:
         raise FailedError(why(ended, limit))
@@ -53,7 +57,10 @@ def timed(command: Sequence[str], limit: float, folder: Path | None = None) -> t
 
 
 def ran(command: Sequence[str], limit: float, folder: Path | None = None) -> Ended:
-    """Run a command. Beyond `limit` seconds it is killed with all that it started."""
+    """Run a command in `folder`, and return how it ended.
+
+    After `limit` seconds, the process and all processes that it started are killed.
+    """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
         child = subprocess.Popen(
@@ -79,7 +86,7 @@ def ran(command: Sequence[str], limit: float, folder: Path | None = None) -> End
 
 
 def why(ended: Ended, limit: float) -> str:
-    """Say why a process did not end well: the limit, the signal, else the last line that it printed."""
+    """Return why a process failed: the time limit, the signal, or the last line of its output."""
     if ended.late:
         return f"longer than {limit:g} s"
     if ended.status < 0:
@@ -89,21 +96,23 @@ def why(ended: Ended, limit: float) -> str:
 
 
 def environment() -> Mapping[str, str]:
-    """The caller's environment without what would change how Python starts: as a user's shell has it."""
+    """Return the environment variables without those for Python, so that Python starts as in a user's shell."""
     return {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
 
 
 def floor() -> float:
-    """The MiB that no child's peak is below: what this process holds."""
+    """Return the peak of this process in MiB, below which no child's peak can be measured."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT / MIB
 
 
 def _text(file: IO[bytes]) -> str:
+    """Return the content of a file from its beginning, as text."""
     file.seek(0)
     return file.read().decode(errors="replace").strip()
 
 
 def _kill(process: int, late: threading.Event) -> None:
+    """Record in `late` that the process took too long, and kill the process with all processes of its group."""
     late.set()
     with suppress(ProcessLookupError):
         os.killpg(process, signal.SIGKILL)

@@ -1,6 +1,7 @@
-"""The two environments, as users have them: graphfix from a wheel, and the peers; bytecode is compiled.
+"""The two virtual environments of the benchmark: graphfix from a wheel as users install it, and the peers.
 
-Both are made once, below the cache folder, and graphfix's wheel is put in again where its sources have changed.
+Both are created once, in a folder of the cache. graphfix's wheel is installed again if its sources have changed.
+Bytecode is compiled.
 """
 
 from __future__ import annotations
@@ -29,41 +30,46 @@ _VERSIONS = (
 
 
 class Tool(Protocol):
-    """A peer or a verifier: what it needs, and where it is installed."""
+    """A peer or a verifier: its packages, and the environment in which it is installed."""
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The packages whose versions count."""
+        """Return the packages whose versions matter."""
 
     @property
     def environment(self) -> str:
-        """The name of its environment."""
+        """Return the name of the tool's environment."""
 
 
 class EnvironmentFailedError(Exception):
-    """An environment could not be made: one line."""
+    """An environment could not be created; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """A virtual environment and what is installed in it, by package."""
+    """A virtual environment: its Python, and the version of each installed package."""
 
     python: Path
     versions: Mapping[str, str]
 
     def missing(self, peer: Peer) -> bool:
-        """Whether the peer's own package is not there."""
+        """Return whether the peer's first package is not installed. A peer without packages is never missing."""
         return bool(peer.packages) and peer.packages[0] not in self.versions
 
 
 def default_folder() -> Path:
-    """Return where the environments are kept."""
+    """Return the folder of the cache in which the environments are kept."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "graphfix" / "peers"
 
 
 def made(folder: Path, install: bool = True) -> Mapping[str, Environment]:
-    """Make what is not there or is stale; return both environments. Raises EnvironmentFailedError."""
+    """Return both environments by name.
+
+    With `install`, create or update environments that are absent or out of date.
+
+    Raise EnvironmentFailedError if a command fails.
+    """
     wanted = {OURS: _ours, THEIRS: _theirs}
     found = {}
     for name, (stamp, packages) in {name: each() for name, each in wanted.items()}.items():
@@ -75,7 +81,11 @@ def made(folder: Path, install: bool = True) -> Mapping[str, Environment]:
 
 
 def _ours() -> tuple[str, Sequence[Sequence[str]]]:
-    """The stamp of what is installed, and pip's arguments: the wheel alone is installed again."""
+    """Return the stamp of graphfix's sources, and the arguments of two calls of `pip install`.
+
+    The first call installs graphfix with its dependencies. The second call installs graphfix again, without
+    dependencies.
+    """
     digest = hashlib.sha256((ROOT / "pyproject.toml").read_bytes())
     for path in sorted(path for top in SOURCES for path in (ROOT / top).rglob("*") if path.is_file()):
         if path.suffix != ".pyc":
@@ -84,11 +94,13 @@ def _ours() -> tuple[str, Sequence[Sequence[str]]]:
 
 
 def _theirs() -> tuple[str, Sequence[Sequence[str]]]:
+    """Return the stamp of the peers' requirements, and the arguments of one call of `pip install`."""
     stamp = hashlib.sha256(REQUIREMENTS.read_bytes() + CONSTRAINTS.read_bytes()).hexdigest()
     return stamp, (["-r", str(REQUIREMENTS)],)
 
 
 def _install(python: Path, stamp: str, steps: Sequence[Sequence[str]]) -> None:
+    """Install the packages, unless the environment has the same stamp. A missing environment is created."""
     kept = python.parents[1] / "stamp"
     if kept.exists() and kept.read_text(encoding="utf-8") == stamp:
         return
@@ -102,7 +114,10 @@ def _install(python: Path, stamp: str, steps: Sequence[Sequence[str]]) -> None:
 
 
 def _said(command: Sequence[str]) -> str:
-    """Run a command outside of the checkout, so that nothing is imported from it; return what it printed."""
+    """Run a command and return its output on stdout. Raise EnvironmentFailedError if the command fails.
+
+    The command runs outside of the checkout, so that nothing is imported from the checkout.
+    """
     variables = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     variables |= {"PIP_CONSTRAINT": str(CONSTRAINTS), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     try:
@@ -116,7 +131,7 @@ def _said(command: Sequence[str]) -> str:
 
 
 def versions(environments: Mapping[str, Environment], tools: Iterable[Tool]) -> dict[str, str]:
-    """Return the version of every package that a tool names, as its own environment has it."""
+    """Return the version of each package that a tool lists, as installed in the tool's environment."""
     return {
         package: environments[tool.environment].versions[package]
         for tool in tools

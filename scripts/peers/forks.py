@@ -1,4 +1,4 @@
-"""Do something in a fork, so that what ends it, or takes too long, ends nothing else."""
+"""Call a function in a forked process, so that a crash or a timeout ends only that process."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from typing import Any
 
 
 class ForkError(Exception):
-    """A fork gave no answer: how it ended."""
+    """A forked process returned no value; the message is how the process ended."""
 
 
 def in_fork(work: Callable[[], Mapping[str, Any]], limit: float) -> dict[str, Any]:
-    """Do the work in another process; return its JSON value. Raises ForkError."""
+    """Call `work` in a forked process, and return its result, which must be JSON.
+
+    Raise ForkError if the process crashes, fails, or takes longer than `limit` seconds.
+    """
     reading, writing = os.pipe()
     process = os.fork()
     if not process:

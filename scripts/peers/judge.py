@@ -1,8 +1,10 @@
-"""Run a model and what tools made of it, and say what differs (a process of its own, asked by quality.py).
+"""Run a model and the results of tools for the model, and compare the outputs.
+
+quality.py starts this module as a separate process.
 
     python -P -m peers.judge < ASKED
 
-Each result is run in a fork, so that what ends it, or takes too long, is said of it alone.
+Each result is run in a fork, so that a crash or a timeout concerns only this result.
 """
 
 from __future__ import annotations
@@ -29,21 +31,21 @@ _PREAMBLE = re.compile(
 
 
 class Format(Protocol):
-    """What a format's module knows: what to feed, what comes out, and what is broadcast on the way."""
+    """The functions that a format's module must define: make inputs, run a model, and count broadcasts in a run."""
 
     def feeds(self, model: Path, name: str) -> Feeds:
-        """Make seeded inputs for the original."""
+        """Return inputs for the original, from fixed seeds. `name` is the model's name in the zoo."""
 
     def outputs(self, model: Path, feeds: Feeds) -> Mapping[str, Any]:
-        """Run without optimizations."""
+        """Run the model without optimizations, and return its outputs by name."""
 
     def counted(self, model: Path, feeds: Feeds) -> tuple[int, Counted]:
-        """Count the nodes, and what they broadcast."""
+        """Run the model, and return the number of its nodes and the counts of the broadcast operands."""
 
 
 @dataclass(frozen=True)
 class Original:
-    """The original's inputs and outputs; or why it does not run."""
+    """The inputs and outputs of the original model. If it does not run, `outputs` is None and `reason` is the error."""
 
     feeds: Feeds
     outputs: Mapping[str, Any] | None
@@ -51,7 +53,7 @@ class Original:
 
 
 def quality(runs: Format, model: Path, original: Original) -> Quality:
-    """Run one result and compare it."""
+    """Run one result on the original's inputs, compare its outputs, and count the broadcasts that are left."""
     if original.outputs is None:
         return Quality(False, reason=original.reason)
     try:
@@ -67,7 +69,10 @@ def quality(runs: Format, model: Path, original: Original) -> Quality:
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Say the first output that is not the same, bit by bit; NaN is NaN."""
+    """Return how the first unequal output differs, or an empty text if all outputs have the same bits.
+
+    All NaN are equal to each other.
+    """
     if before.keys() != after.keys():
         return f"other outputs: {', '.join(sorted(before.keys() ^ after.keys()))}"
     for name, value in before.items():
@@ -80,7 +85,7 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
 
 
 def same(mine: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two arrays of one shape hold the same bits; NaN is NaN."""
+    """Return whether two arrays with the same shape and type contain the same bits. All NaN are equal to each other."""
     if mine.tobytes() == other.tobytes() and mine.dtype != np.object_:
         return True
     if mine.dtype.kind not in "fc":
@@ -90,6 +95,7 @@ def same(mine: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _amount(mine: np.ndarray, other: np.ndarray) -> str:
+    """Return the largest difference of two arrays as a text."""
     if mine.dtype.kind not in "iuf":
         return "other values"
     both = mine.astype(np.float64), other.astype(np.float64)
@@ -99,13 +105,14 @@ def _amount(mine: np.ndarray, other: np.ndarray) -> str:
 
 
 def _line(error: Exception) -> str:
+    """Return the first line of an exception's text, without the parts that onnxruntime adds to each message."""
     words = _PREAMBLE.sub("", str(error))
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     return (lines[0] if lines else type(error).__name__)[:LONGEST]
 
 
 def in_fork(work: Callable[[], Quality], limit: float) -> Quality:
-    """Judge in a fork; say what ended it where it does not answer."""
+    """Return the quality that `work` computes in a fork. If the fork fails, the quality contains the reason."""
     try:
         return Quality(**forks.in_fork(lambda: asdict(work()), limit))
     except forks.ForkError as error:
@@ -113,6 +120,7 @@ def in_fork(work: Callable[[], Quality], limit: float) -> Quality:
 
 
 def _original(runs: Format, model: Path, name: str) -> Original:
+    """Return the inputs and outputs of the original, or the reason why it does not run."""
     try:
         feeds = runs.feeds(model, name)
         return Original(feeds, runs.outputs(model, feeds))
@@ -121,7 +129,7 @@ def _original(runs: Format, model: Path, name: str) -> Original:
 
 
 def main(text: str) -> str:
-    """Judge what the text asks, and return the answer; both are JSON."""
+    """Compare all results that the request lists, and return their quality. The request and the answer are JSON."""
     asked = json.loads(text)
     model, limit = Path(asked["model"]), asked["limit"]
     runs: Format = onnx_runs if model.suffix == ".onnx" else tflite_runs

@@ -1,4 +1,4 @@
-"""What the computer is that measured: its processor, memory and system, without a name of it."""
+"""Describe the computer of the measurement: its processor, memory and system, without its name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def described() -> dict[str, str]:
-    """Return what the page says of the machine."""
+    """Return the processor, the memory, the system and the version of Python, as texts for the page."""
     return {
         "processor": f"{_processor()}, {os.cpu_count()} cores",
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / (1 << 30):.0f} GiB",
@@ -18,7 +18,7 @@ def described() -> dict[str, str]:
 
 
 def _processor() -> str:
-    """Read the kernel's name of the processor; Python knows one elsewhere."""
+    """Return the name of the processor as the kernel reports it, or as Python reports it on other systems."""
     listed = Path("/proc/cpuinfo")
     lines = listed.read_text(encoding="utf-8").splitlines() if listed.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

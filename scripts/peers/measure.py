@@ -1,4 +1,4 @@
-"""Time every peer on a model, in turns: one after the other in an order that rotates, on a warm cache."""
+"""Time every peer on a model. The peers take turns in an order that rotates, and files are cached."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from peers.quality import judged
 from peers.record import Cell, Quality, Row, Run
 
 SLOW = ((10.0, 0), (0.5, 3))
-"""A peer that takes longer than these seconds is slow: so many runs more are enough to tell."""
+"""Pairs of seconds and runs. If the first run takes more than the seconds, at most so many further runs follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What was asked on the command line."""
+    """The request of the command line: the peers, the number of runs, the time limit, and the environments.
+
+    `progress` is called with a line of progress.
+    """
 
     peers: Sequence[Peer]
     runs: int
     limit: float
-    """Seconds of one run."""
+    """The time limit of one run, in seconds."""
     environments: Mapping[str, Environment]
     progress: Callable[[str], None]
 
@@ -35,19 +38,29 @@ class Asked:
 
 
 def order(names: Sequence[str], turn: int) -> list[str]:
-    """Return who goes when: the start rotates, and every other round goes backwards."""
+    """Return the names in the order of this turn.
+
+    The start rotates, and every second turn has the opposite direction.
+    """
     start = turn // 2 % len(names)
     rotated = [*names[start:], *names[:start]]
     return rotated[:: 1 - turn % 2 * 2]
 
 
 def turns(first: float, runs: int) -> int:
-    """Return how many runs a peer has behind its first one, which took so many seconds; the first counts if none."""
+    """Return how many runs follow a peer's first run, which took `first` seconds. At most `runs` runs follow.
+
+    If no run follows, the first run is the measurement.
+    """
     return next((min(few, runs) for seconds, few in SLOW if first > seconds), runs)
 
 
 def row(source: models.Source, asked: Asked, folder: Path) -> Row:
-    """Measure one model. The first run of each warms the cache, and its result is what is judged."""
+    """Measure one model in `folder`, and return its row of the tables.
+
+    The first run of each peer fills the cache, and its result is compared with the original. A peer that fails in a
+    later run keeps its figures, and its cell states the failure.
+    """
     model = source.placed_in(folder, asked.environments[OURS].python)
     bench = _Bench(model, frozenset(each.name for each in folder.iterdir()), asked)
     cells, original = bench.first(source)
@@ -71,22 +84,25 @@ def row(source: models.Source, asked: Asked, folder: Path) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class _Bench:
-    """One model in a folder, from which all else is taken away again."""
+    """One model in a folder, from which all other new files are deleted after each run."""
 
     model: Path
     kept: frozenset[str]
     asked: Asked
 
     def output(self, number: int) -> Path:
-        """Where the peer of this number writes: beside the model, since external data is named so."""
+        """Return the output file of the peer with this number.
+
+        The file is beside the model, because external data is found relative to the model's folder.
+        """
         return self.model.with_name(f"output-{number}{self.model.suffix}")
 
     def clear(self, besides: frozenset[str] = frozenset()) -> int:
-        """Take away what is new; return its bytes."""
+        """Delete all files of the folder except those in `kept` and `besides`, and return their total size in bytes."""
         return models.clear(self.model.parent, self.kept | besides)
 
     def run(self, peer: Peer, output: Path) -> Run:
-        """Time one run. Raises FailedError."""
+        """Run a peer once, and return the measurements. Raise FailedError if it fails or writes no model."""
         command = peer.command(self.asked.environments[peer.environment].python, self.model, output)
         run, _ = timed(command, self.asked.limit, self.model.parent)
         if not output.exists():
@@ -94,7 +110,11 @@ class _Bench:
         return run
 
     def first(self, source: models.Source) -> tuple[dict[str, Cell], Quality | None]:
-        """Let each peer run once, and judge what they made; large results are taken away at once."""
+        """Run each installed peer once, and compare the results with the original.
+
+        Return the cell of each peer, and the quality of the original. Results of a large model are deleted at once and
+        not compared, so the quality is None.
+        """
         cells: dict[str, Cell] = {}
         results: dict[str, Path] = {}
         large = models.size(self.model) > models.BIG

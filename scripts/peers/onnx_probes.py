@@ -1,4 +1,7 @@
-"""Let an ONNX model tell the shapes of its values: a Shape node for each, through bodies out to the model's outputs."""
+"""Add probes to an ONNX model: Shape nodes that return the shapes of values as outputs of the model.
+
+Shapes of values inside bodies are passed through the bodies' outputs.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,15 @@ from onnx import TensorProto, helper
 from peers.broadcasts import Seen, Shape, onnx_operands
 
 NOT_RUN = -1
-"""What a branch that was not taken says in place of a shape: the same of all that a node has, so nothing is counted."""
+"""The value of a probe in a branch that was not taken.
+
+All probes of a node have the same value then, so the node does not count as broadcasting.
+"""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A broadcasting node, and what the outputs are called that say the shapes of its operands and its result."""
+    """A broadcasting node, and the names of the outputs that contain the shapes of its operands and its result."""
 
     op: str
     operands: tuple[str, ...]
@@ -28,18 +34,18 @@ class Probe:
 
 @dataclass
 class _Probed:
-    """What was added so far."""
+    """The probes that were added so far, and a source of numbers for new names. `version` is the operator set."""
 
     version: int
     numbers: Iterator[int] = field(default_factory=count)
     probes: list[Probe] = field(default_factory=list)
 
     def name(self) -> str:
-        """Make a new name."""
+        """Return a new name for an output."""
         return f"peers_shape_{next(self.numbers)}"
 
     def graph(self, graph: Any) -> list[str]:  # noqa: ANN401 -- onnx's GraphProto
-        """Add probes to a graph and to its bodies; return the names of all new outputs."""
+        """Add probes to a graph and to its bodies, and return the names of all new outputs of the graph."""
         made: dict[str, str] = {}
         inner: list[str] = []
         own = list(graph.node)
@@ -56,7 +62,11 @@ class _Probed:
         return outputs
 
     def _bodies(self, node: Any) -> list[str]:  # noqa: ANN401 -- onnx's NodeProto
-        """Hand out what the bodies of a node say: an If has all names in both branches."""
+        """Add probes to the bodies of a node, and return the new outputs of the node.
+
+        Both branches of an If must have the same number of outputs, so each branch also returns a constant for each
+        probe of the other branch.
+        """
         bodies = [attribute.g for attribute in node.attribute if attribute.type == onnx.AttributeProto.GRAPH]
         said = [self.graph(body) for body in bodies]
         if node.op_type == "If":
@@ -70,6 +80,7 @@ class _Probed:
 
 
 def _say_not_run(body: Any, names: Sequence[str]) -> None:  # noqa: ANN401 -- onnx's GraphProto
+    """Let a branch of an If return the constant `NOT_RUN` under each of these names."""
     for name in names:
         body.node.append(
             helper.make_node("Constant", [], [name], value=helper.make_tensor("", TensorProto.INT64, [1], [NOT_RUN]))
@@ -78,13 +89,14 @@ def _say_not_run(body: Any, names: Sequence[str]) -> None:  # noqa: ANN401 -- on
 
 
 def _more_scan_outputs(node: Any, more: int) -> None:  # noqa: ANN401 -- onnx's NodeProto
+    """Extend the attributes of a Scan that list its outputs by `more` outputs."""
     for attribute in node.attribute:
         if attribute.name in {"scan_output_axes", "scan_output_directions"}:
             attribute.ints.extend([0] * more)
 
 
 def added(model: onnx.ModelProto) -> Sequence[Probe]:
-    """Add the probes to a model."""
+    """Add the probes to a model in place, and return them."""
     version = next((each.version for each in model.opset_import if each.domain in {"", "ai.onnx"}), 1)
     probed = _Probed(version)
     probed.graph(model.graph)
@@ -92,20 +104,23 @@ def added(model: onnx.ModelProto) -> Sequence[Probe]:
 
 
 def shapes(probe: Probe, outputs: Mapping[str, Any]) -> tuple[str, Seen]:
-    """Return the shapes of a node, once for each time it ran."""
+    """Return the operator of a probed node, and each different combination of shapes that the node had in a run.
+
+    A node in the body of a loop may run several times with different shapes.
+    """
     operands = [_times(outputs[name]) for name in probe.operands]
     results = _times(outputs[probe.result])
     return probe.op, [(tuple(mine), result) for *mine, result in set(zip(*operands, results, strict=True))]
 
 
 def _times(said: np.ndarray) -> list[Shape]:
-    """Read what a probe said: one shape, or in a loop one for each time around. Shape: [..., rank]."""
+    """Return the shapes in a probe's value of shape [..., rank]: one shape, or one for each iteration of a loop."""
     rows = said.reshape(-1, said.shape[-1]).tolist() if said.shape[-1] else [()] * int(np.prod(said.shape[:-1]))
     return [tuple(row) for row in rows]
 
 
 def nodes(graph: Any) -> int:  # noqa: ANN401 -- onnx's GraphProto
-    """Count the nodes of a graph and its bodies, without the probes."""
+    """Return the number of nodes of a graph and its bodies, without the probes."""
     own = [node for node in graph.node if not node.output[0].startswith("peers_shape_")]
     bodies = [
         attribute.g for node in own for attribute in node.attribute if attribute.type == onnx.AttributeProto.GRAPH

@@ -1,4 +1,4 @@
-"""docs/benchmarks.md, written from the results."""
+"""Write docs/benchmarks.md from the results."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def update(results: Results) -> None:
 
 
 def text(results: Results) -> str:
-    """Return the whole page."""
+    """Return the whole page as Markdown."""
     parts = [section(results) for section in SECTIONS]
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
 
@@ -57,7 +57,7 @@ def brief(row: Row) -> str:
 
 
 def head(results: Results) -> list[str]:
-    """Say what is measured, how and where."""
+    """Return the beginning of the page: the measured commands, the method and the machine."""
     method, machine = defaultdict(lambda: "?", results.method), defaultdict(lambda: "?", results.machine)
     filled = prose.HEAD.format(
         seconds=SECONDS,
@@ -72,7 +72,7 @@ def head(results: Results) -> list[str]:
 
 
 def claims_section(results: Results) -> list[str]:
-    """Say what is claimed, and whether it holds."""
+    """Return the section of the claims, each with whether it is true, or an empty list without results."""
     found = claims(results)
     lines = [f"- {'Holds' if each.holds else '**Does not hold**'}: {each.said} ({each.figure})." for each in found]
     return (
@@ -81,23 +81,28 @@ def claims_section(results: Results) -> list[str]:
 
 
 def zoo(results: Results, format_: str) -> list[str]:
-    """The summary and the tables of one format's zoo."""
+    """Return the summary and the tables of one format's models of the zoo."""
     rows = [row for row in results.rows if row.group == "zoo" and row.format == format_]
     return _tables(f"The zoo, {NAMES[format_]}", rows, format_, _usual(results), summed=True)
 
 
 def made(results: Results, format_: str) -> list[str]:
-    """The tables of the models that are made for a size."""
+    """Return the tables of one format's models that are not from the zoo, such as models that are built for a size."""
     rows = [row for row in results.rows if row.group == "made" and row.format == format_]
     return _tables(f"Made models, {NAMES[format_]}", rows, format_, _usual(results), summed=False)
 
 
 def _usual(results: Results) -> str:
-    """When and on what the page says that all is measured."""
+    """Return the day and the machine that the page states for all measurements."""
     return measured(results.method.get("day", "?"), {"processor": "?", **results.machine})
 
 
 def _tables(title: str, rows: Sequence[Row], format_: str, usual: str, *, summed: bool) -> list[str]:
+    """Return a section with the tables of these rows, or an empty list without rows.
+
+    `summed` adds a summary of all rows. `usual` is the day and the machine that the page states, so rows with another
+    day or machine are listed.
+    """
     if not rows:
         return []
     lines = [f"## {title}", ""]
@@ -127,20 +132,23 @@ def _tables(title: str, rows: Sequence[Row], format_: str, usual: str, *, summed
 
 
 def _runs(rows: Sequence[Row]) -> str:
-    """Say of how many runs a median is."""
+    """Return a text that states how many runs each median is computed from."""
     counts = [len(cell.runs) for row in rows for cell in row.cells.values() if cell.runs]
     few, many = (min(counts), max(counts)) if counts else (0, 0)
     return f"medians of {few} to {many} runs" if few < many else f"medians of {many} runs" if many > 1 else "one run"
 
 
 def _exempt(rows: Sequence[Row], format_: str) -> list[str]:
-    """Say what target explicit leaves, where it leaves something."""
+    """Return a paragraph about the operands that the target explicit does not change, as lines.
+
+    The list is empty if there are no such operands.
+    """
     left = leaves(MINE, rows)
     return [*prose.flowing(prose.LEFT.format(left=left, exempt=EXEMPT[format_])), ""] if left else []
 
 
 def _reasons(rows: Sequence[Row]) -> list[str]:
-    """Why cells say what they say."""
+    """Return a list of the reasons for failures and differences."""
     lines = []
     for row in rows:
         for name, cell in row.cells.items():
@@ -180,4 +188,7 @@ SECTIONS: Sequence[Callable[[Results], list[str]]] = (
     _made_tflite,
     _verification,
 )
-"""The parts of the page in order; each is the lines of one, none where there is nothing to show."""
+"""The sections of the page in order.
+
+Each function returns the lines of its section, or an empty list if it is omitted.
+"""

@@ -1,4 +1,4 @@
-"""The pictures: what a whole process takes in time and memory, over the zoo's ONNX models; and the verifiers."""
+"""Draw the pictures of the page: time and memory of whole processes over the zoo's ONNX models, and the verifiers."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ STYLE = (
 
 
 def update(results: Results) -> None:
-    """Write all."""
+    """Write all pictures into docs/."""
     for path, drawn in drawings(results).items():
         (DOCS / path).write_text(drawn, encoding="utf-8")
 
 
 def drawings(results: Results) -> dict[str, str]:
-    """Return them as SVG, by their path below docs/; none where there is nothing to show."""
+    """Return the pictures as SVG by their path below docs/. A picture without results is omitted."""
     rows = [row for row in results.rows if row.group == "zoo" and row.format == ONNX]
     seconds, memory = [], []
     for peer in tables.of_format(ONNX):
@@ -47,7 +47,10 @@ def drawings(results: Results) -> dict[str, str]:
 
 
 def _bars(title: str, figures: Sequence[tuple[Peer, float | None]], form: str) -> str:
-    """Draw a bar each, the least first."""
+    """Return a picture with one bar for each peer that has a figure, the smallest first.
+
+    `form` is the format of a figure.
+    """
     there = sorted(((peer, value) for peer, value in figures if value is not None), key=lambda each: each[1])
     most = max(value for _, value in there)
     height = TOP + len(there) * (BAR + GAP) + 8

@@ -1,4 +1,4 @@
-"""What the page says in words; figures and versions stand where the braces are."""
+"""The texts of docs/benchmarks.md, in which figures and versions replace the braces."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ What target explicit leaves is {left}. `graphfix check` lists these as exempt, w
 
 
 def flowing(words: str) -> list[str]:
-    """Break paragraphs into lines again, now that they are filled; tables, pictures and titles stay."""
+    """Return the lines of a text whose paragraphs are wrapped again after the braces are replaced.
+
+    Tables, lists, pictures and titles are not wrapped.
+    """
     lines: list[str] = []
     for paragraph in words.split("\n\n"):
         kept = paragraph.startswith(("#", "|", "!", "-"))
