@@ -1,4 +1,4 @@
-"""The Python functions that a program may call: keywords become a request, `pipeline` carries it out."""
+"""The Python functions that a program may call. Their keywords become a request, which `pipeline` carries out."""
 
 from __future__ import annotations
 
@@ -25,27 +25,29 @@ if TYPE_CHECKING:
     from graphfix.graph.protocols import Step
 
 notebooks.add_html()
-# Each function hands its keywords over by `arguments.request(locals())`, so that they stand once, in its signature; a
-# test compares the signatures with the record.
+# # Each function passes its keywords on by `arguments.request(locals())`, so that they are written only in its
+# signature. A test compares the signatures with the fields of the request.
 
 
 def load(
     source: Source, *, data_root: str | Path | Sequence[str | Path] = (), folder: str | Path | None = None
 ) -> Model:
-    """Read a model, ONNX or TFLite by its content: a path, bytes, a binary file object, a message of onnx or onnx-ir.
+    """Read an ONNX or TFLite model from a path, bytes, a binary file object, or a message of onnx or onnx-ir.
 
-    Weights stay in the file: the model holds a view of it. The model is changed in memory by `fix`, `bind` and
-    `set_inputs`, and written by `save`; the file that was read is never changed. A loaded model is returned as it is.
-    `folder` is the folder to which the external data of a model that is not a file is relative. `data_root` lists
-    further folders in which external data may lie.
+    The content decides the format. Weights stay in the file, and the model refers to them there. `fix`, `bind` and
+    `set_inputs` change the model in memory, and `save` writes it to another file. The file that was read is never
+    changed. A loaded model is returned unchanged.
 
-    Raises GraphfixError for what can't be read, and for what is no valid model.
+    `folder` is the folder of the external data, for a model that is not a file. `data_root` lists more folders in which
+    external data may lie.
+
+    Raises GraphfixError if the content can't be read, or is not a valid model.
 
     The example reads a model of graphfix's repository, in the root of a clone.
 
-    >>> model = graphfix.load("models/rfc_rank_expansion.onnx")
-    >>> model.format, [node.op for graph in model.graphs for node in graph.nodes]
-    ('onnx', ['Add'])
+        >>> model = graphfix.load("models/rfc_rank_expansion.onnx")
+        >>> model.format, [node.op for graph in model.graphs for node in graph.nodes]
+        ('onnx', ['Add'])
     """
     return _loaded("load", source, folder, Request.of({"data_root": data_root}).data_roots)
 
@@ -74,23 +76,24 @@ def fix(
 ) -> Outcome:
     """Make a model's implicit broadcasts explicit in memory; `outcome.model` is the result, for `save` and `verify`.
 
-    A loaded model is changed in place, and `outcome.model` is that model. Of every other source a model is loaded, and
-    the source stays as it is. The outcome has a site for each operand that was changed, left or exempt; its shapes are
-    tuples of ints, of texts for named sizes, and of None for unknown ones. Nothing is verified and no file is written.
-    `rewrites` are the caller's own, modules, files or names of installed ones, which run beside those of the target.
+    A loaded model is changed in place, and `outcome.model` is that model. From any other source a new model is loaded,
+    and the source is not changed. The outcome has a site for each operand that was changed, left or exempt. The shapes
+    of a site are tuples of ints, of texts for named sizes, and of None for unknown sizes. `fix` verifies nothing and
+    writes no file. `rewrites` lists the caller's own rewrites (modules, files or names of installed ones), which run
+    beside those of the target.
 
-    A size that is free stays free, also for a target that needs numbers (`static`): each node that has one is a site
-    (GF302), where `fix_file` and the command line stop. `dims`, `shapes` and `values` bind it.
+    Free sizes stay free, even for a target that needs numbers (`static`). Then each node with a free size is a site
+    (GF302), where `fix_file` and the command line stop. `dims`, `shapes` and `values` bind sizes.
 
-    Raises GraphfixError for a name that is no target or no choice, and for operands whose shapes can't be broadcast.
+    Raises GraphfixError for an unknown target or choice, and for operands whose shapes can't be broadcast.
 
     The example reads a model of graphfix's repository, in the root of a clone.
 
-    >>> outcome = graphfix.fix("models/rfc_rank_expansion.onnx", target="ranks")
-    >>> [(site.code, site.node, site.before, site.after, site.status) for site in outcome.sites]
-    [('GF101', 'add', (3, 4), (1, 3, 4), 'changed')]
-    >>> outcome.model.save("ranks.onnx")
-    []
+        >>> outcome = graphfix.fix("models/rfc_rank_expansion.onnx", target="ranks")
+        >>> [(site.code, site.node, site.before, site.after, site.status) for site in outcome.sites]
+        [('GF101', 'add', (3, 4), (1, 3, 4), 'changed')]
+        >>> outcome.model.save("ranks.onnx")
+        []
     """
     request = arguments.request(locals())
     return fix_loaded(_loaded("fix", source, folder, request.data_roots), request)
@@ -133,22 +136,24 @@ def fix_file(
     in_place: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Fix one file: load, bind, rewrite, verify, and only then let the output appear.
+    """Fix one file: load, bind, rewrite, verify, and only then write the output.
 
-    Nothing is written (`output` of the outcome is None) when the result is found different, when a run of the original
-    contradicts a size that was taken for granted, or when nothing could be decided, unless `check_result` is False.
-    Undecided but unchanged is enough: a copy of the file. With `strict_proof` it must be proved. `dims`, `shapes`,
-    `same` and `values` bind sizes and inputs as `Model.bind` and `Model.set_inputs` do. `data_root` lists folders,
-    besides the model's own, in which external data may lie. `runs` and `thorough` are those of `verify`. `progress` is
-    called with a short text, how many of a step are done and how many there are (0: not known).
+    The output is not written (`outcome.output` is None) in three cases: the result computes something else; a run of
+    the original contradicts an assumed size; or nothing could be decided. `check_result=False` writes it without these
+    checks. An undecided result is written if it is unchanged, because it is a copy of the file. With `strict_proof` the
+    result must be proved.
 
-    Raises GraphfixError for what can't be read, asked, or written; then no file is there that was not there before.
+    `dims`, `shapes`, `same` and `values` bind sizes and inputs, like `Model.bind` and `Model.set_inputs`. `data_root`
+    lists more folders in which external data may lie. `runs` and `thorough` have the same meaning as in `verify`.
+    `progress` is called with a short text, the number of finished steps and the number of all steps (0 if unknown).
+
+    Raises GraphfixError if a file can't be read or written, or if an argument is wrong. Then no new file exists.
 
     The example reads a model of graphfix's repository, in the root of a clone.
 
-    >>> outcome = graphfix.fix_file("models/encoder.onnx", "fixed.onnx", dims={"batch": 1})
-    >>> outcome.verdict.status, outcome.rewrites["equalize-ranks"]
-    ('proved', 20)
+        >>> outcome = graphfix.fix_file("models/encoder.onnx", "fixed.onnx", dims={"batch": 1})
+        >>> outcome.verdict.status, outcome.rewrites["equalize-ranks"]
+        ('proved', 20)
     """
     return pipeline.fix_file(file_path("fix_file", source), file_path("fix_file", output), arguments.request(locals()))
 
@@ -176,19 +181,20 @@ def check(
     bind_defaults: bool = False,
     max_expand_bytes: int | None = None,
 ) -> Outcome:
-    """List what is implicit in a model, and what the target can't take; nothing is written or changed.
+    """List the implicit broadcasts of a model, and what the target does not support. Nothing is written or changed.
 
-    Sites with the status `found` are the findings; those that are `exempt` stay on purpose, with the reason.
+    Sites with the status `found` are the findings. Sites with the status `exempt` stay on purpose, and state the
+    reason.
 
-    `source` and `folder` are those of `load`; a loaded model is checked as it is now.
+    `source` and `folder` have the same meaning as in `load`. A loaded model is checked in its current state.
 
-    Raises GraphfixError for what can't be read or asked.
+    Raises GraphfixError if the source can't be read, or if an argument is wrong.
 
     The example reads a model of graphfix's repository, in the root of a clone.
 
-    >>> sites = graphfix.check("models/rfc_rank_expansion.onnx").sites
-    >>> [(site.code, site.operand, site.before, site.after) for site in sites if site.status == "found"]
-    [('GF101', 0, (3, 4), (1, 3, 4)), ('GF102', 0, (1, 3, 4), (2, 3, 4))]
+        >>> sites = graphfix.check("models/rfc_rank_expansion.onnx").sites
+        >>> [(site.code, site.operand, site.before, site.after) for site in sites if site.status == "found"]
+        [('GF101', 0, (3, 4), (1, 3, 4)), ('GF102', 0, (1, 3, 4), (2, 3, 4))]
     """
     request = arguments.request(locals())
     with on_disk("check", source, folder) as file:
@@ -218,27 +224,28 @@ def verify(
     load: bool = False,
     progress: Progress | None = None,
 ) -> Verdict:
-    """Whether two models compute the same, by a proof and by runs on the same inputs.
+    """Decide whether two models compute the same outputs, by a proof and by runs on the same inputs.
 
-    Each is any source that `load` takes; `folder` holds the external data of those that are not files. A loaded model
-    is compared as it is now: `verify(original, model)` after `fix(model)`.
+    Each model is any source that `load` accepts. `folder` contains the external data of models that are not files. A
+    loaded model is compared in its current state: `verify(original, model)` after `fix(model)`.
 
-    With `runs` None a pair that is proved is run once, on one set of sizes, and all others on 4 sets; a number, or
-    `thorough`, asks for as many sets whatever is proved. An ONNX model of 1 GiB and more is run within a budget of time
-    and memory, which `thorough` lifts.
-    With `proof` "only" nothing is run or loaded, and the verdict says so; with `load` both files are loaded in each way
-    of their runtime, as the runs do. With "without" the runs alone are asked. `inputs` is an .npz file,
-    a folder `test_data_set_N`, or a mapping of input names to arrays. `atol` and `rtol`
-    replace the equality of bits: |a - b| <= atol + rtol * |b| for every element.
+    With `runs=None` a proved pair is run on one set of sizes, and every other pair on 4 sets. A number, or `thorough`,
+    sets the number of sets for both. The runs of an ONNX model of 1 GiB or more have a budget of time and memory, which
+    `thorough` removes.
 
-    Raises GraphfixError for what can't be read, and for two files of different formats; a difference is no error.
+    With `proof="only"` nothing is run or loaded, and the verdict states so. With `load` as well, both files are loaded
+    in each way in which the runs would load them. With `proof="without"` only the runs decide. `inputs` is an .npz
+    file, a folder `test_data_set_N`, or a mapping of input names to arrays. `atol` and `rtol` replace the bitwise
+    comparison: |a - b| <= atol + rtol * |b| for every element.
+
+    Raises GraphfixError if a source can't be read, or if the files have different formats. A difference is no error.
 
     The example reads a model of graphfix's repository, in the root of a clone.
 
-    >>> _ = graphfix.fix_file("models/encoder.onnx", "fixed.onnx", check_result=False)
-    >>> verdict = graphfix.verify("models/encoder.onnx", "fixed.onnx", proof="only")
-    >>> verdict.status, verdict.assumes[0]
-    ('proved', "the dims named 'batch' are equal: input_ids[0], attention_mask[0]")
+        >>> _ = graphfix.fix_file("models/encoder.onnx", "fixed.onnx", check_result=False)
+        >>> verdict = graphfix.verify("models/encoder.onnx", "fixed.onnx", proof="only")
+        >>> verdict.status, verdict.assumes[0]
+        ('proved', "the dims named 'batch' are equal: input_ids[0], attention_mask[0]")
     """
     if not (inputs is None or isinstance(inputs, Mapping) or is_path(inputs)):
         what = "the path of a file, a mapping of names to arrays, or None"
@@ -277,24 +284,24 @@ def show(
     signature: str | None = None,
     narrow_inputs: bool = False,
 ) -> Iterator[str]:
-    """The model in the notation `y[2,3] = Add(x[2,3], b[3])`, a line a node, with indexing maps where asked.
+    """Return the lines of a model in the notation `y[2,3] = Add(x[2,3], b[3])`, one line for each node.
 
-    `source` and `folder` are those of `load`; a loaded model is shown as it is now.
-    `nodes` is a pattern for names and operators, `graphs` one for the paths of scopes; `around` a node (its name,
-    `Op#index`, or what it makes) and how many edges away from it others may be. `L` in front of a line: an operand is
-    lifted; `S`: stretched; `?`: perhaps stretched; `!`: not known.
+    `source` and `folder` have the same meaning as in `load`. A loaded model is shown in its current state. `nodes` is a
+    pattern for node names and operators, and `graphs` is a pattern for paths of graphs. `around` is a node (its name,
+    `Op#index`, or the name of an output), and the greatest distance in edges of the nodes that are shown. A letter in
+    front of a line marks its operands: `L` lifted, `S` stretched, `?` perhaps stretched, `!` unknown.
 
-    Raises GraphfixError for what can't be read, bound or found, at the first line.
+    Raises GraphfixError, when the first line is read, if the model can't be read or bound, or if a node is not found.
 
     The example reads a model of graphfix's repository, in the root of a clone.
 
-    >>> for line in graphfix.show("models/rfc_rank_expansion.onnx", broadcasts_only=True):
-    ...     print(line)
-    main:
-    L   y[2,3,4] = Add(x0[3,4], x1[2,3,4])    # add
-    <BLANKLINE>
-    1 of 1 node shown: Add 1
-    operands: 1 lifted (L)
+        >>> for line in graphfix.show("models/rfc_rank_expansion.onnx", broadcasts_only=True):
+        ...     print(line)
+        main:
+        L   y[2,3,4] = Add(x0[3,4], x1[2,3,4])    # add
+        <BLANKLINE>
+        1 of 1 node shown: Add 1
+        operands: 1 lifted (L)
     """
     from graphfix.engine.extracts.selection import NodeSelection
     from graphfix.report.listing import listing_lines
@@ -312,16 +319,16 @@ def explain(
     target_file: str | Path | None = None,
     rewrites: Sequence[ModuleType | Step | str | Path] = (),
 ) -> str:
-    """The page of a rewrite, a finding code or a target, or the row of a target file, as Markdown.
+    """Return the page of a rewrite, a finding code or a target, or the row of a target file, as Markdown.
 
-    Without a topic: the list of all codes, rewrites and targets, a line each.
+    Without a topic, return the list of all codes, rewrites and targets, one line each.
 
-    `rewrites` of one's own, and installed ones, are found by their names and codes too.
+    `rewrites` adds the caller's own rewrites. These and installed rewrites are found by their names and codes too.
 
-    Raises GraphfixError for an unknown topic, and for a file that is none.
+    Raises GraphfixError for an unknown topic, and for a file that is not a target file.
 
-    >>> graphfix.explain("GF101").splitlines()[0]
-    '# GF101 rank-mismatch'
+        >>> graphfix.explain("GF101").splitlines()[0]
+        '# GF101 rank-mismatch'
     """
     from graphfix.api import explaining
     from graphfix.results.installation import with_addresses

@@ -1,4 +1,4 @@
-"""The keywords of a Python function become a request; texts in place of typed values are parsed, with a warning."""
+"""Turn the keywords of a Python function into a request. Texts in place of typed values are parsed, with a warning."""
 
 from __future__ import annotations
 

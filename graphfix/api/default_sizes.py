@@ -1,12 +1,19 @@
-"""The sizes that `--bind-defaults` takes: stored ones, 1 for a batch, and else the least at which the model runs.
+"""Find the sizes that `--bind-defaults` uses: stored sizes, 1 for a batch, and the least sizes at which the model runs.
 
-What is free behind a first axis has no size that fits every model: a sequence may have a past, an image is halved five
-times. All of them get one size at which the shape rules see no contradiction and the runtime runs the model: powers of
-two are tried first, then what lies between the first that is taken and the one before it; then each that can be 1 is
-1. Where that fails, one of them is the sum of others (a mask over past and present), then all have any size of a list,
-then one has it and the others are 1, and at last the first axes take part. Sizes that TFLite stores are tried before
-all that. Sizes at which an output is nothing but NaN are taken only where none of the next few are better. Nothing is
-random, and no clock is asked.
+A free size behind the first axis has no value that fits every model. For example, a sequence may need a past, and an
+image may be halved five times. The search therefore tries sizes in this order, until the shape rules see no
+contradiction and the runtime runs the model:
+
+1. The sizes that a TFLite file stores, if they fix every free size.
+2. One power of two for all free sizes. If it runs, the sizes between it and the power before it are tried.
+   Then each single size is set to 1 if the model still runs.
+3. One size that is the sum of the others, for example a mask over past and present tokens.
+4. One size of a list (`LADDER`) for all free sizes.
+5. One size of a list (`ALONE`), with 1 for all others.
+6. One power of two for all free sizes, the first axes included.
+
+Sizes at which every output is NaN are used only if the next few candidates are not better. The search uses no random
+numbers and no clock.
 """
 
 from __future__ import annotations
@@ -28,15 +35,18 @@ if TYPE_CHECKING:
 
 POWERS = (1, 2, 4, 8, 16, 32, 64)
 LADDER = (*range(1, 17), 20, *range(24, 65, 8), *range(80, 129, 16), *range(160, 257, 32), 320, 384, 512)
-"""All sizes that are tried."""
+"""All sizes that are tried for all free sizes at once, in ascending order."""
 SUMMED = (1, 2)
-"""What the others are where one size is the sum of two."""
+"""The size of the other free sizes while one size is tried as a sum of two."""
 ALONE = (8, 16, 32, 64, 96, 128, 192, 256, 320, 512)
-"""What one size is where the others are 1."""
+"""The sizes that are tried for one free size while all others are 1."""
 LARGER = 6
-"""How many more are tried where an output is nothing but NaN at the first that run, as the spread of one element is."""
+"""The number of further candidates after the first one at which every output is NaN.
+
+NaN may come from a spread over one element, which larger sizes avoid.
+"""
 Label: TypeAlias = object
-"""What names a free size: a symbol, or an input and its axis."""
+"""The key of a free size: the names of its symbol, or an input name with an axis for a size without a name."""
 Sizes: TypeAlias = dict[Label, int]
 
 
@@ -47,11 +57,11 @@ def bind_defaults(
     values: Mapping[str, InputValue],
     data_root: Sequence[Path] = (),
 ) -> tuple[Model, list[str]]:
-    """Bind what is free by default; return the model, and a line for each input that was bound.
+    """Bind the free sizes by default; return the model, and one line for each input that was bound.
 
-    `load` returns the model anew, nothing bound by default: a binding can't be taken back. An input of unknown rank
-    stays free unless a TFLite file stores a scalar, and so does all behind the first axes where no sizes are found.
-    `data_root` lists folders, besides the model's own, in which its external data may lie.
+    `load` returns a new model without default bindings, because a binding can't be undone. An input of unknown rank
+    stays free, unless a TFLite file stores a scalar for it. If no sizes are found, all axes but the first stay free
+    too. `data_root` lists folders, besides the model's own folder, in which its external data may lie.
     """
     free = [value.name for value in binding.free_inputs(model)]
     if not free:
@@ -59,7 +69,7 @@ def bind_defaults(
     scalars = binding.stored_scalars(model)
 
     def with_scalars(made: Model) -> Model:
-        if scalars:  # a binding builds the view anew
+        if scalars:  # # a binding rebuilds the graph view, so it is only done if needed
             made.bind({}, scalars, ())
         return made
 
@@ -78,7 +88,7 @@ def bind_defaults(
 
 
 def _labels(model: Model) -> dict[str, list[Label]]:
-    """By input: a number, or what names the free size of an axis."""
+    """Return, for each input of known rank, the number or the label of each axis."""
     return {
         value.name: [
             size if isinstance(size, int) else size.parts or (value.name, axis)
@@ -91,15 +101,15 @@ def _labels(model: Model) -> dict[str, list[Label]]:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """Looks for sizes at which a model runs."""
+    """The search for sizes at which a model runs."""
 
     load: Callable[[], Model]
     labels: Mapping[str, Sequence[Label]]
     found_sizes: Sizes
-    """The sizes that need no search: stored ones, and a batch's."""
+    """The sizes that need no search: the stored sizes, and the size of a batch."""
 
     def sizes_of_inputs(self, shapes: Mapping[str, Sequence[int | None]]) -> Sizes:
-        """The sizes of shapes, by what names them."""
+        """Return the sizes of input shapes by label. Numbers that the file states, and None, are skipped."""
         return {
             label: size
             for name, sizes in shapes.items()
@@ -109,23 +119,23 @@ class _Search:
 
     @property
     def _free(self) -> list[Label]:
-        """All that is free, in order."""
+        """All labels of the inputs, without duplicates, in the order of the file."""
         labels = (label for name in self.labels for label in self.labels[name] if not isinstance(label, int))
         return list(dict.fromkeys(labels))
 
     @property
     def open(self) -> list[Label]:
-        """What is free and not known."""
+        """The labels that have no size yet."""
         return [label for label in self._free if label not in self.found_sizes]
 
     @property
     def sought(self) -> list[Label]:
-        """What is open; where that is nothing, because stored sizes are known, all but the first axes."""
+        """The labels to search: the open ones, or, if stored sizes fix all of them, all but those of the first axes."""
         leading = {labels[0] for labels in self.labels.values() if labels}
         return self.open or [label for label in self._free if label not in leading]
 
     def found(self, source: Path, values: Mapping[str, InputValue], data_root: Sequence[Path]) -> Model | None:
-        """The model bound to the first sizes that it takes; None where it takes none of those that are tried."""
+        """Return the model bound to the first sizes at which it runs, or None if it runs at no candidate."""
         from graphfix.checker.runs.sizes.least_sizes import running
 
         with running(source, values, data_root) as runs:
@@ -141,7 +151,10 @@ class _Search:
         return nothing_but_nan
 
     def _candidates(self) -> Iterator[tuple[Sizes, Sequence[Sizes]]]:
-        """All sizes, and those to be tried where they are taken, the least first."""
+        """Yield sizes for all labels, each with a list of lower sizes.
+
+        The lower sizes, in ascending order, are tried if the model runs at the first ones.
+        """
         pool = self.sought
         if not self.open:
             yield self.found_sizes, ()
@@ -159,10 +172,14 @@ class _Search:
             yield from ((self._all(self._free, size), ()) for size in POWERS)
 
     def _all(self, labels: Sequence[Label], size: int) -> Sizes:
+        """Return the found sizes, with `size` for each of these labels."""
         return {**self.found_sizes, **dict.fromkeys(labels, size)}
 
     def _lowered(self, model: Model, sizes: Sizes, lower: Sequence[Sizes], runs: Runs | None) -> Model:
-        """The model at the first lower sizes that it takes, and then with each that it can have at 1."""
+        """Return the model at lower sizes if it runs there, or `model`.
+
+        The first of `lower` at which it runs is used. Then each single size is set to 1 if the model still runs.
+        """
         for less in lower:
             other = self._bound(less, runs)
             if other is not None:
@@ -178,7 +195,10 @@ class _Search:
         return model
 
     def _bound(self, sizes: Sizes, runs: Runs | None, taken: Taken = "yes") -> Model | None:
-        """The model bound to sizes that it takes so; where no runtime loads it, by the shape rules alone."""
+        """Return the model bound to these sizes if a run at them ends as `taken` says, or None.
+
+        If no runtime can load the model (`runs` is None), the shape rules alone decide.
+        """
         shapes = {
             name: [label if isinstance(label, int) else sizes[label] for label in labels]
             for name, labels in self.labels.items()

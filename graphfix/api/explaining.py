@@ -1,4 +1,4 @@
-"""The pages of `explain`: a rewrite's is its docstring, a code's is a file, a target's is a file and its row."""
+"""The pages of `explain`: the docstring of a rewrite, the file of a finding code, or the file and row of a target."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ GLOSSARY = "Words of this project, such as site, lift, stretch and exempt, are e
 
 
 def explain(topic: str, rewrites: Sequence[object] = ()) -> str:
-    """The page, as Markdown; `rewrites` are the user's own. Raises GraphfixError for an unknown topic."""
+    """Return the page of a topic as Markdown; `rewrites` are the user's own.
+
+    Raises GraphfixError for an unknown topic.
+    """
     owns = own_rewrites.load(rewrites)
     own = own_rewrites.find(owns, topic)
     if own is not None:
@@ -46,7 +49,10 @@ def explain(topic: str, rewrites: Sequence[object] = ()) -> str:
 
 
 def contents(rewrites: Sequence[object] = ()) -> str:
-    """Return the list of all topics of `explain`, a line each; `rewrites` are the user's own. Raises GraphfixError."""
+    """Return the list of all topics of `explain`, one line each; `rewrites` are the user's own.
+
+    Raises GraphfixError.
+    """
     import rewrites as of_graphfix
 
     steps = [*of_graphfix.steps(set(REWRITES)), *(own.step for own in own_rewrites.load(rewrites))]
@@ -69,13 +75,13 @@ def _summary(text: str) -> str:
 
 
 def explain_file(path: Path) -> str:
-    """The row of a target of the user's own, as Markdown. Raises GraphfixError."""
+    """Return the row of a target that the user wrote, as Markdown. Raises GraphfixError."""
     target = target_files.read(path)
     return f"# target {target.name}\n\n{_tables(target)}"
 
 
 def _page(rewrite: Rewrite | ModelRewrite) -> str:
-    """The page of a rewrite, whoever's it is."""
+    """Return the page of a rewrite, of graphfix or of the user."""
     return f"# {rewrite.name}\n\n{cleandoc(rewrite.page)}\n"
 
 
@@ -86,7 +92,7 @@ def _tables(target: Target) -> str:
 
 
 def _row(target: Target) -> Iterator[str]:
-    """What `--target NAME` stands for."""
+    """Yield one line for each property that `--target NAME` sets."""
     yield f"broadcasts: {target.broadcasts}"
     yield f"rewrites: {', '.join(target.rewrites)}"
     said = {
@@ -97,7 +103,8 @@ def _row(target: Target) -> Iterator[str]:
         f"max-rank: {target.max_rank}": target.max_rank is not None,
     }
     yield from (line for line, holds in said.items() if holds)
-    movement = target.movement & MOVEMENT if target.movement is not None else None  # what a target file may say
+    # # without the operators that a target file can't list
+    movement = target.movement & MOVEMENT if target.movement is not None else None
     for what, names in (("movement", movement), ("operators", target.operators), ("types", target.types)):
         if names is not None:
             yield f"{what}: {', '.join(sorted(names))}"

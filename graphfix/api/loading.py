@@ -1,4 +1,4 @@
-"""Load a model, bind what was asked for, refuse sizes that no runtime can run; give back the memory of models."""
+"""Load a model and bind its sizes, refuse sizes that no runtime can run, and free the memory of finished models."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
 
 OBJECTS = 100_000
-"""How many objects of models that are done may wait: a search for them takes a hundredth of a second."""
+"""The number of objects of finished models after which they are collected. The collection takes about 0.01 seconds."""
 
 
 @contextmanager
 def signed(source: Path, request: Request) -> Iterator[Path]:
-    """The file of the model that is asked for: that of a signature lives as long as the context.
+    """Yield the file of the requested signature, or `source` if no signature is requested.
 
-    What is loaded from it can be written later: the file stays open. Raises GraphfixError, which names the source.
+    The file of a signature is deleted at the end of the context. A model that was loaded from it can be written later,
+    because the file stays open. Raises GraphfixError, which names `source`.
     """
     if request.signature is None:
         yield source
@@ -50,9 +51,9 @@ def signed(source: Path, request: Request) -> Iterator[Path]:
 
 
 def bound(source: Path, request: Request) -> tuple[Model, Sizes]:
-    """The model with its free dims bound, by default too where that is asked for; and the sizes that it has then.
+    """Return the model with its free sizes bound, also by default if that is requested, and the sizes that it then has.
 
-    Raises GraphfixError.
+    Raises GraphfixError if the model can't be read, bound, or run at these sizes.
     """
     with signed(source, request) as path:
         return _bound(path, request)
@@ -74,7 +75,7 @@ def _bound(source: Path, request: Request) -> tuple[Model, Sizes]:
 
 
 def several_signatures(source: Path, request: Request) -> str | None:
-    """What to say of a model that is several functions where one must be named; None of any other."""
+    """Return the reason why a model with several signatures needs one to be named, or None for any other model."""
     if request.signature is not None or formats.format_of(source) != "tflite":
         return None
     from graphfix.formats.tflite.signature import keys
@@ -86,13 +87,13 @@ def several_signatures(source: Path, request: Request) -> str | None:
 
 
 def function_sites(source: Path, request: Request) -> list[Site]:
-    """A finding for a model that is several functions, for a target that has one. Raises GraphfixError."""
+    """Return a finding if the model has several functions and the target supports one. Raises GraphfixError."""
     why = several_signatures(source, request) if request.goal.static else None
     return [Site("GF305", source.name, "model", "main", None, None, None, "left", None, why)] if why else []
 
 
 def shown(source: Path, request: Request) -> Model:
-    """The model with what was asked for bound. Raises GraphfixError."""
+    """Return the model of the requested signature, with the requested sizes bound. Raises GraphfixError."""
     with signed(source, request) as path:
         return _anew(path, request)
 
@@ -118,7 +119,7 @@ def _refuse_impossible(model: Model, source: Path, free: str) -> None:
 
 
 def refuse_reports(model: Model, request: Request) -> None:
-    """Raise OverwriteError where a report would replace a data file of the model."""
+    """Raise OverwriteError if a report would replace a data file of the model."""
     try:
         for path in request.report:
             model.refuse_output(path)
@@ -127,20 +128,20 @@ def refuse_reports(model: Model, request: Request) -> None:
 
 
 def refuse_reports_of(models: Sequence[Path], request: Request) -> None:
-    """Raise OverwriteError where a report would replace a data file of models that the checker alone reads."""
+    """Raise OverwriteError if a report would replace a data file of a model that only the checker reads."""
     for path in models if any(report.exists() for report in request.report) else ():
         try:
             model = formats.load(path, request.data_roots)
-        except GraphfixError:  # the checker says what is wrong with it
+        except GraphfixError:  # # the checker reports the error of this file
             continue
         refuse_reports(model, request)
 
 
 def forget_models() -> None:
-    """Give back the memory of models that are done, where one process does many.
+    """Free the memory of finished models, for a process that handles many models.
 
-    Nodes and graphs refer to each other, and the process does not collect such cycles by itself. What is alive now is
-    not looked at again.
+    Nodes and graphs refer to each other, and the process does not collect such cycles automatically. Objects that are
+    alive now are not searched again.
     """
     if gc.get_count()[0] > OBJECTS:
         gc.collect()

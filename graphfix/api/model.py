@@ -1,4 +1,4 @@
-"""The public class of a loaded model: what a program reads of it, binds, and writes."""
+"""The public class of a loaded model: a program reads its graphs, binds its sizes, and writes it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ class Model:
     __slots__ = ("_model", "_name")
 
     def __init__(self, model: OnnxModel | TfliteModel, name: str) -> None:
-        """Hold the model of a format, and the name of what it was read from; programs call `graphfix.load`."""
+        """Store the model of a format, and the name of the source that it was read from.
+
+        Programs call `graphfix.load`.
+        """
         self._model = model
         self._name = name
 
@@ -49,7 +52,7 @@ class Model:
     def graphs(self) -> Sequence[Graph]:
         """The main graph, then the bodies and functions inside it; each has `path`, `nodes`, `inputs` and `outputs`.
 
-        Nodes that `fix` made are not among them: `graphfix.show` prints the model as it is now.
+        Nodes that `fix` added are not included. `graphfix.show` prints the current model with them.
         """
         return self._model.graphs
 
@@ -66,8 +69,8 @@ class Model:
     def bind(self, dims: Dims = NONE, shapes: Shapes = NONE, same: Same = ()) -> None:
         """Bind free sizes of the inputs, before any `fix`; stored shapes follow.
 
-        `dims` maps the name of a dim to its size, or to the ends of its range: `{"batch": 1, "seq": (2, 64)}`.
-        `shapes` maps the name of an input to its sizes, with None for a free one. `same` lists groups of equal sizes:
+        `dims` maps the name of a dim to its size, or to the ends of its range: `{"batch": 1, "seq": (2, 64)}`. `shapes`
+        maps the name of an input to its sizes, with None for a free one. `same` lists groups of equal sizes:
         `[("ids[0]", "mask[0]")]`.
 
         Raises GraphfixError for values of other types, for a name that the model does not have, and for sizes that
@@ -78,9 +81,9 @@ class Model:
             self._model.bind(binding.dims_of(asked.dims), asked.shapes, asked.same)
 
     def set_inputs(self, values: Values, *, drop: bool = False) -> None:
-        """Let the readers of inputs read constants, after `bind` and before any `fix`: `{"rate": 16000}`.
+        """Replace inputs by constants, after `bind` and before any `fix`: `{"rate": 16000}`.
 
-        With `drop` the model does not have these inputs any more.
+        With `drop` these inputs are removed from the model.
 
         Raises GraphfixError for values of other types, for a name that the model does not have, and for a value that
         does not fit the input.
@@ -92,7 +95,7 @@ class Model:
     def save(self, path: str | Path) -> list[Path]:
         """Write the model; return the data files that were written beside it.
 
-        All that no edit names is written as it was read. A model without changes is copied byte for byte.
+        Everything that no edit changed is written as it was read. A model without changes is copied byte for byte.
 
         Raises GraphfixError if the file can't be written, or if it would replace a data file of the model.
         """
@@ -100,7 +103,7 @@ class Model:
             return list(self._model.save(path))
 
     def tobytes(self) -> bytes:
-        """Return the file as bytes, for a model that fits into memory; external data stays in its own files."""
+        """Return the file as bytes, for a model that fits into memory. External data stays in separate files."""
         with self._naming():
             return bytes(self._model.tobytes())
 
@@ -117,7 +120,9 @@ class Model:
         return made
 
     def to_ir(self) -> onnx_ir.Model:
-        """Return the model as a new onnx_ir.Model, of the package `onnx-ir`. External data is read when it is needed.
+        """Return the model as a new onnx_ir.Model, of the package `onnx-ir`.
+
+        External data is read when a tensor is used.
 
         Raises GraphfixError for a TFLite model, and if the package is not installed.
         """
@@ -144,7 +149,7 @@ Source: TypeAlias = "sources.Unloaded | Model"
 
 
 def engine_model(model: Model) -> OnnxModel | TfliteModel:
-    """Return the model of the format, which the engine edits."""
+    """Return the inner model of a public model, which the engine edits."""
     return model._model  # noqa: SLF001 -- the class shows its own names only
 
 
@@ -154,7 +159,7 @@ def name_of(model: Model) -> str:
 
 
 def written(model: Model, stack: ExitStack) -> Path:
-    """Return a file with the model as it is now; `stack` deletes a temporary file."""
+    """Return a file that contains the current model; `stack` deletes a temporary file."""
     engine_side = engine_model(model)
     path = engine_side.container.path
     if path is not None and not engine_side.changed:

@@ -1,7 +1,7 @@
-"""How a notebook shows an Outcome or a Verdict: the page of the HTML report, in a frame.
+"""A notebook shows an Outcome or a Verdict as the page of the HTML report, in a frame.
 
-`graphfix.results` imports no other room, so its classes get the method `_repr_html_` here. `graphfix.api` calls
-`add_html` when it is imported: no outcome is made before.
+`graphfix.results` imports no other package of graphfix, so the method `_repr_html_` is added to its classes here.
+`graphfix.api` calls `add_html` when it is imported, before any outcome exists.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def outcome_html(outcome: Outcome) -> str:
     """Return the report of one outcome as the HTML of a frame: its styles and scripts can't reach the notebook."""
     from html import escape
 
-    from graphfix.report.html import page  # imported when it is asked for: few programs are notebooks
+    from graphfix.report.html import page  # # imported only when it is called, because few programs are notebooks
 
     more = len(outcome.sites) - MOST_SITES
     if more > 0:
@@ -35,6 +35,6 @@ def outcome_html(outcome: Outcome) -> str:
 
 
 def add_html() -> None:
-    """Give both classes the method that notebooks call."""
+    """Add the method that notebooks call to both classes."""
     Outcome._repr_html_ = outcome_html  # type: ignore[attr-defined]
     Verdict._repr_html_ = verdict_html  # type: ignore[attr-defined]

@@ -1,6 +1,6 @@
-"""A source as a file: the checker, and the commands that it takes part in, read files only.
+"""A source as a file: the checker, and the commands that use it, read only files.
 
-A source that is not a file is written to a temporary one. Errors and results name the source, and never the temporary
+A source that is not a file is written to a temporary file. Errors and results name the source, and never the temporary
 file.
 """
 
@@ -31,12 +31,13 @@ class OnDisk:
 
     path: Path
     names: dict[str, str]
-    """By the path of the temporary file: the name of the source. Empty if the source is a file itself."""
+    """The name of the source by the path of the temporary file. Empty if the source is a file."""
 
     def renamed(self, value: T) -> T:
         """Return an outcome, a verdict or a listing with the name of the source in place of the temporary file.
 
-        Of an outcome all fields but its sites are searched: only the site of the whole model has its name as the node.
+        All fields of an outcome but its sites are searched. Only the site of the whole model has the file's name as its
+        node.
         """
         if not self.names:
             return value
@@ -64,7 +65,7 @@ def on_disk(function: str, source: Source, folder: str | Path | None = None) -> 
 
 def _written(given: sources.Content, stack: ExitStack) -> Path:
     """Return a temporary file with the bytes, beside the model's external data if it has any. Raises GraphfixError."""
-    import shutil  # a command that names files needs none
+    import shutil  # # imported here because the commands, which are given files, do not need it
 
     path = sources.temporary(stack, None)
     try:
@@ -80,7 +81,7 @@ def _written(given: sources.Content, stack: ExitStack) -> Path:
 def _has_external_data(path: Path) -> bool:
     try:
         return bool(formats.data_locations(path))
-    except GraphfixError:  # it is raised again, with the name of the source, by what reads the file
+    except GraphfixError:  # # the code that reads the file raises it again, with the name of the source
         return False
 
 
@@ -95,17 +96,20 @@ def _renamed_outcome(outcome: Outcome, replaced: Callable[[str], str], nodes: di
 
 
 def is_in_memory(source: object) -> bool:
-    """Return whether a source is neither a path nor a loaded model, so that `folder` is about it."""
+    """Return whether a source is neither a path nor a loaded model, so that `folder` applies to it."""
     return not isinstance(source, (str, os.PathLike, Model))
 
 
 @contextmanager
 def arrays_on_disk(arrays: Mapping[str, object]) -> Iterator[Path]:
-    """Yield an .npz file with arrays by name; errors name it `inputs`. Raises GraphfixError for other objects.
+    """Yield an .npz file that contains the arrays by name; errors name it `inputs`.
 
-    `numpy.savez` takes the names as keywords and has parameters of its own, so that it can't write an input `file`.
+    Raises GraphfixError for other objects.
+
+    `numpy.savez` is not used, because it accepts the names as keywords and has a parameter `file`, which may be an
+    input.
     """
-    from zipfile import ZipFile  # imported here, as numpy is: few calls have arrays
+    from zipfile import ZipFile  # # imported here, as numpy is, because few calls have arrays
 
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""A rewrite of the user's own is checked before it runs, and its plan while it does: errors name it, and the node."""
+"""Check a user's rewrite before it runs, and its plan while it runs. Errors name the rewrite and the node."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ NAME = r"[A-Za-z][A-Za-z0-9-]{0,63}"
 
 
 def guarded(made: Rewrite, source: str) -> Rewrite:
-    """The same rewrite, with a plan that says whose fault it is. Raises GraphfixError for wrong parts."""
+    """Return the same rewrite with a plan whose errors name the rewrite.
+
+    Raises GraphfixError for a wrong part of the module.
+    """
     wrong = next(_wrong(made), None)
     if wrong is not None:
         raise GraphfixError(f"{source}: {wrong}")
@@ -38,6 +41,7 @@ def guarded(made: Rewrite, source: str) -> Rewrite:
 
 
 def _wrong(made: Rewrite) -> Iterator[str]:
+    """Yield what is wrong with the parts of a rewrite."""
     if not re.fullmatch(NAME, made.name):
         yield f"a rewrite's name is of letters, digits and -, not {shown(made.name)}; give the file such a name"
     if not isinstance(made.code, str) or not (re.fullmatch(OWN_CODE, made.code) or made.code in pages.codes()):
@@ -53,6 +57,7 @@ def _wrong(made: Rewrite) -> Iterator[str]:
 
 
 def _wrong_on(on: object) -> Iterator[str]:
+    """Yield what is wrong with `ON`, the operators that a rewrite reads."""
     how = "give ANY, BROADCASTING, or a frozenset of (domain, operator): ('', 'Mul'), (TFLITE, 'MUL')"
     if isinstance(on, str) and on in (ANY, BROADCASTING):
         return
@@ -70,10 +75,11 @@ def _wrong_on(on: object) -> Iterator[str]:
 
 
 class _Fault(Exception):  # noqa: N818 -- what is wrong with an edit, as the rest of a sentence
-    """An edit that is none, or can't be one of its node."""
+    """An object that is not an edit, or an edit that can't apply to its node."""
 
 
 def _checked(edit: Edit, node: Node, codes: frozenset[str], earlier: Sequence[Edit]) -> Edit:
+    """Return the edit. Raises _Fault if it can't apply to the node, given the edits before it."""
     wrong = fault(edit, node, codes, earlier)
     if wrong is not None:
         raise _Fault(wrong)
@@ -81,6 +87,7 @@ def _checked(edit: Edit, node: Node, codes: frozenset[str], earlier: Sequence[Ed
 
 
 def _checked_plan(made: Rewrite, source: str) -> Plan:
+    """Return a plan that checks each edit and names the source of each error."""
     codes = frozenset((made.code, *pages.codes()))
 
     def plan(node: Node) -> Iterator[Edit]:

@@ -1,4 +1,4 @@
-"""Python files of the user's are run as modules, and whatever they raise becomes one line that names the place."""
+"""Run a user's Python file as a module. Every exception of it becomes one line that names the file and the line."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from graphfix.results import GraphfixError, RewriteError
 from graphfix.results.files.regular_files import refuse_pipe
 
 PREFIX = "graphfix_own_rewrites."
-"""In front of a file's name in `sys.modules`: it hides no module of the same name."""
+"""The prefix of a file's name in `sys.modules`, so that it hides no other module."""
 LONGEST = 300
-"""How many letters of an exception's text an error shows."""
+"""The greatest number of characters of an exception's text that an error shows."""
 
 
 def load_file(path: Path) -> ModuleType:
-    """Run a Python file as a module; nothing is written beside it. Raises GraphfixError."""
+    """Run a Python file as a module and return it. No file is written beside it. Raises GraphfixError."""
     if path.exists():
         refuse_pipe(path, "a Python file that is a rewrite")
     if not path.is_file():
@@ -31,7 +31,7 @@ def load_file(path: Path) -> ModuleType:
     name = PREFIX + path.stem
     module = ModuleType(name)
     module.__file__ = str(path)
-    sys.modules[name] = module  # dataclasses look their module up
+    sys.modules[name] = module  # # dataclasses look up their module in sys.modules
     with unusable(str(path)):
         exec(compile(content, str(path), "exec"), module.__dict__)  # noqa: S102 -- the user asks for it by name
     return module
@@ -39,7 +39,7 @@ def load_file(path: Path) -> ModuleType:
 
 @contextmanager
 def unusable(source: str) -> Iterator[None]:
-    """Whatever Python raises of a module becomes a RewriteError."""
+    """Convert every exception of a module into a RewriteError."""
     try:
         yield
     except (Exception, SystemExit) as error:
@@ -47,7 +47,7 @@ def unusable(source: str) -> Iterator[None]:
 
 
 def reasons(error: BaseException, source: str, where: str = "") -> RewriteError:
-    """One line on what a module raised: the file, the line in it, and the exception; `where` it was asked."""
+    """Return an error of one line: the file, the line in it, and the exception. `where` names the node."""
     line = error.lineno if isinstance(error, SyntaxError) else _line(error, source)
     text = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split())[:LONGEST]
     at = f" line {line}:" if line is not None else ""
@@ -55,7 +55,7 @@ def reasons(error: BaseException, source: str, where: str = "") -> RewriteError:
 
 
 def _line(error: BaseException, source: str) -> int | None:
-    """The line of the file that was reached last."""
+    """Return the last line of the file in the traceback, or None if the traceback does not contain the file."""
     found, trace = None, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == source:

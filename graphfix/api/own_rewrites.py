@@ -1,7 +1,7 @@
-"""Rewrites of the user's own: modules, Python files and installed ones by name, checked, and put into the order.
+"""Load a user's rewrites: modules, Python files, and installed rewrites by name. Check them and order them.
 
-A file or an installed module runs only where it is named: what a command makes of a model does not depend on what else
-is installed.
+A file or an installed module runs only if it is named. So the result of a command does not depend on other installed
+packages.
 """
 
 from __future__ import annotations
@@ -39,12 +39,15 @@ if TYPE_CHECKING:
 GROUP = "graphfix.rewrites"
 """The group of entry points by which a package offers its rewrites: `my-rewrite = "my_package.my_rewrite"`."""
 PLACE = "normalize-expand"
-"""What a rewrite of one's own runs before, where it does not say: what it makes is made explicit as all else is."""
+"""A user's rewrite runs before this one if it names no other place.
+
+So the operators that it adds are made explicit too.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """A step of the user's own, and where it runs."""
+    """A step that a user wrote, and its place in the order."""
 
     step: Step
     beside: str = PLACE
@@ -54,9 +57,9 @@ class Own:
 
 
 def load(given: object) -> tuple[Own, ...]:
-    """What `rewrites` and `--rewrites` name; what was loaded before stays as it is.
+    """Return the rewrites that `rewrites` or `--rewrites` names. Entries that are already loaded are kept.
 
-    Raises GraphfixError for what is no rewrite, and for names that are taken.
+    Raises GraphfixError for an object that is not a rewrite, and for a name that another rewrite has.
     """
     if isinstance(given, (str, os.PathLike)) or not isinstance(given, Sequence):
         raise GraphfixError(f"rewrites is a list of modules, files and names, not {shown(given)}; write [..] around it")
@@ -70,13 +73,14 @@ def load(given: object) -> tuple[Own, ...]:
 
 
 def _rewrites(owns: Iterable[Own]) -> Iterator[Rewrite | ModelRewrite]:
+    """Yield the single rewrites of all steps."""
     return flat(own.step for own in owns)
 
 
 def steps(request: Request, policy: Policy) -> tuple[Step, ...]:
-    """The rewrites that run: those named, else the target's and one's own, without those to skip.
+    """Return the rewrites that run: the named ones, or those of the target and the user, without the skipped ones.
 
-    Raises GraphfixError for a name that no rewrite has, and for what `load` refuses.
+    Raises GraphfixError for a name that no rewrite has, and for rewrites that `load` refuses.
     """
     import rewrites
 
@@ -87,7 +91,7 @@ def steps(request: Request, policy: Policy) -> tuple[Step, ...]:
 
 
 def in_order(steps: Sequence[Step], owns: Sequence[Own]) -> Iterator[Step]:
-    """The steps, with those of the user's own where they run; beside a group where its rewrites repeat."""
+    """Yield the steps, with the user's steps at their places: before or after a whole group if its rewrites repeat."""
     for step in steps:
         names = {each.name for each in flat((step,))}
         yield from (own.step for own in owns if own.beside in names and not own.after)
@@ -96,23 +100,26 @@ def in_order(steps: Sequence[Step], owns: Sequence[Own]) -> Iterator[Step]:
 
 
 def names(owns: Sequence[Own]) -> tuple[str, ...]:
-    """Return the names of their rewrites."""
+    """Return the names of the user's rewrites."""
     return tuple(each.name for each in _rewrites(owns))
 
 
 def codes(owns: Sequence[Own]) -> tuple[str, ...]:
-    """Return the finding codes of their rewrites."""
+    """Return the finding codes of the user's rewrites."""
     return tuple(each.code for each in _rewrites(owns))
 
 
 def find(owns: Sequence[Own], topic: str) -> Rewrite | ModelRewrite | None:
-    """The one of this name, or the first whose finding code it is, unless the code is one of graphfix's."""
+    """Return the user's rewrite with this name, or the first one with this finding code, or None.
+
+    A finding code of graphfix finds no rewrite.
+    """
     own_code = topic.upper() if topic.upper() not in pages.codes() else None
     return next((each for each in _rewrites(owns) if each.name == topic or each.code == own_code), None)
 
 
 def check_names(owns: Sequence[Own], chosen: Sequence[str]) -> None:
-    """Raise GraphfixError for a name to choose by that no rewrite has."""
+    """Raise GraphfixError if one of the names in `chosen` is not the name of a rewrite."""
     rewrite_names = (*REWRITES, *names(owns))
     for name in chosen:
         if name not in rewrite_names:
@@ -121,7 +128,10 @@ def check_names(owns: Sequence[Own], chosen: Sequence[str]) -> None:
 
 
 def installed(name: str) -> Own | None:
-    """The rewrite that an installed package offers by this name. Raises GraphfixError for one that is none."""
+    """Return the rewrite that an installed package offers by this name, or None.
+
+    Raises GraphfixError for an unusable one.
+    """
     found = [entry for entry in _offered() if entry.name == name]
     if len({entry.value for entry in found}) > 1:
         values = " and ".join(sorted({entry.value for entry in found}))
@@ -137,7 +147,7 @@ def installed(name: str) -> Own | None:
 
 
 def _offered() -> Iterable[EntryPoint]:
-    """What is installed; nothing of it is imported."""
+    """Return the entry points of the installed packages, without an import of any of them."""
     from importlib.metadata import entry_points
 
     return entry_points(group=GROUP)
@@ -147,6 +157,7 @@ def _offered() -> Iterable[EntryPoint]:
 
 
 def _own(given: object) -> Own:
+    """Return one entry of `rewrites` as a checked step. Raises GraphfixError for an object that is not a rewrite."""
     match given:
         case Own():
             return given
@@ -170,7 +181,10 @@ def _guarded(given: Rewrite) -> Rewrite:
 
 
 def _of_text(text: object) -> Own:
-    """A Python file, or the name of what is installed."""
+    """Return the rewrite of a Python file, or the installed rewrite of this name.
+
+    Raises GraphfixError if there is neither.
+    """
     if not isinstance(text, str):
         raise GraphfixError(f"{shown(text)}: a path of bytes; give it as text")
     if text.endswith(".py") or os.path.basename(text) != text:  # noqa: PTH119 -- a name is not made a path of
@@ -184,7 +198,7 @@ def _of_text(text: object) -> Own:
 
 
 def _of_module(module: ModuleType, source: str, name: str = "") -> Own:
-    """The rewrite that a module is. Raises GraphfixError for what lacks a part or has a wrong one."""
+    """Return the rewrite that a module defines. Raises GraphfixError if a part is missing or wrong."""
     missing = [part for part in ("ON", "CODE", "plan") if not hasattr(module, part)]
     if not (module.__doc__ or "").strip():
         missing.insert(0, "the docstring")
@@ -206,4 +220,5 @@ def _of_module(module: ModuleType, source: str, name: str = "") -> Own:
 
 
 def _source(each: Rewrite | ModelRewrite) -> str:
+    """Return the file of a rewrite, or its name, for errors."""
     return each.source if isinstance(each, Rewrite) and each.source else f"rewrite {each.name}"

@@ -1,4 +1,4 @@
-"""How a request is carried out: a file is loaded, its sizes bound, rewritten, verified, and only then written."""
+"""Carry out a request: load a file, bind its sizes, rewrite it, verify the result, and only then write it."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 def fix(model: Model, request: Request, steps: Sequence[Step] | None = None, *, name: str = "model") -> Outcome:
-    """Bind and rewrite a loaded model in place, by `steps` or by what was asked. Raises GraphfixError.
+    """Bind and rewrite a loaded model in place, by `steps` or by the rewrites of the request. Raises GraphfixError.
 
-    `name` is what the model is called in errors and in the outcome.
+    `name` is the name of the model in errors and in the outcome.
     """
     seconds: Seconds = {}
     sizes = binding.bind(model, Path(name), request)
@@ -45,11 +45,12 @@ def fix(model: Model, request: Request, steps: Sequence[Step] | None = None, *, 
 
 
 def fix_file(source: Path, output: Path, request: Request) -> Outcome:
-    """Fix one file, and count the sites that `check` of the output finds. Raises GraphfixError."""
+    """Fix one file, and count the sites that `check` finds in the output. Raises GraphfixError."""
     outcome = rewrite_file(source, output, request)
     if outcome.output is None:
         return outcome
-    if request.unknown == "error":  # sites of the output are counted, also those that only a binding decided
+    # # the output is checked without the bindings, so sites that only a binding decided must not stop it
+    if request.unknown == "error":
         request = replace(request, unknown="keep")
     seconds = dict(outcome.seconds)
     with timed(seconds, "check"):
@@ -75,7 +76,7 @@ def _sites_left(outcome: Outcome, output: Path, request: Request) -> int:
 
 
 def rewrite_file(source: Path, output: Path, request: Request) -> Outcome:
-    """Plan, write and verify one file; write the output if the verdict allows it. Raises GraphfixError."""
+    """Plan, write and verify one file; publish the output if the verdict allows it. Raises GraphfixError."""
     policy = asked.policy(request)
     steps = _chosen(request, policy)
     publish.refuse(source, output, in_place=request.in_place)
@@ -87,7 +88,7 @@ def rewrite_file(source: Path, output: Path, request: Request) -> Outcome:
 
 
 def _with_files(outcome: Outcome, request: Request, *paths: Path) -> Outcome:
-    """Return the outcome with facts about these files, if a report was asked for that shows them."""
+    """Return the outcome with facts about these files, if a report that shows them was requested."""
     if not request.excerpt:
         return outcome
     from graphfix.formats.file_facts import file_facts
@@ -96,7 +97,7 @@ def _with_files(outcome: Outcome, request: Request, *paths: Path) -> Outcome:
 
 
 def _process(source: Path, request: Request) -> AbstractContextManager[Child | None]:
-    """Start the process of the runs, if there will be some."""
+    """Start the process of the runs, unless the request needs no runs."""
     if not request.check_result or request.proof == "only":
         return nullcontext()
     from graphfix import checker
@@ -107,6 +108,7 @@ def _process(source: Path, request: Request) -> AbstractContextManager[Child | N
 def _rewritten(
     source: Path, output: Path, request: Request, policy: Policy, steps: Sequence[Step], process: Child | None
 ) -> Outcome:
+    """Return the outcome of one file; write the output if the verdict allows it."""
     seconds: Seconds = {}
     model, sizes = _loaded(source, request, seconds, output)
     with with_path(source), timed(seconds, "plan"):
@@ -135,13 +137,17 @@ def _rewritten(
 
 
 def _claims(model: Model) -> Claims:
+    """Return the sizes that the model assumes, which a run of the original can contradict."""
     from graphfix.engine.extracts.claims import claims_of
 
     return claims_of(model)
 
 
 def plan_file(source: Path, output: Path | None, request: Request) -> Outcome:
-    """What `fix_file` would do where no run says otherwise: nothing is written or verified. Raises GraphfixError."""
+    """Return the outcome that `fix_file` would have if no run contradicts it. Nothing is written or verified.
+
+    Raises GraphfixError.
+    """
     from graphfix.engine.extracts import excerpt
 
     policy = asked.policy(request)
@@ -162,14 +168,14 @@ def plan_file(source: Path, output: Path | None, request: Request) -> Outcome:
 
 
 def _good_enough(verdict: Verdict, request: Request, *, changed: bool) -> bool:
-    """Whether the result may be written; unchanged it is a copy of the file, whatever that computes."""
+    """Return whether the result may be written. An unchanged result is a copy of the file, so it may be undecided."""
     if request.strict_proof:
         return verdict.status == "proved"
     return verdict.status in ("equal", "proved") or (verdict.status == "undecided" and not changed)
 
 
 def check(source: Path, request: Request) -> Outcome:
-    """List what is implicit in a file; nothing is written. Raises GraphfixError."""
+    """List the implicit broadcasts of a file; nothing is written. Raises GraphfixError."""
     policy = asked.policy(request)
     steps = _chosen(request, policy)
     seconds: Seconds = {}
@@ -182,7 +188,7 @@ def check(source: Path, request: Request) -> Outcome:
 
 
 def verify(before: Path, after: Path, request: Request) -> Outcome:
-    """Say whether two files compute the same. Raises GraphfixError."""
+    """Compare two files, and return an outcome with the verdict. Raises GraphfixError."""
     seconds: Seconds = {}
     loading.refuse_reports_of((before, after), request)
     verdict = compare(before, after, request, seconds)
@@ -194,7 +200,7 @@ def verify(before: Path, after: Path, request: Request) -> Outcome:
 
 
 def show(source: Path, request: Request, selection: NodeSelection) -> Listing:
-    """What `show` prints of a model, its sizes bound first. Raises GraphfixError."""
+    """Return the listing that `show` prints, after the sizes are bound. Raises GraphfixError."""
     from graphfix.engine.extracts import listing
 
     request.progress("reading the model")
@@ -205,7 +211,9 @@ def show(source: Path, request: Request, selection: NodeSelection) -> Listing:
 
 
 def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | None = None) -> tuple[Model, Sizes]:
-    """The model with its sizes bound; with an `output`, only where it can be fixed and written there.
+    """Return the model with its sizes bound.
+
+    With an `output`, raise GraphfixError if the model can't be written there.
 
     The time of shape inference is counted separately.
     """
@@ -224,13 +232,13 @@ def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | Non
 
 
 def _note_name(source: Path, own: str, request: Request) -> None:
-    """Report a file whose name ends like one of the other format, once for each file that a command reads."""
+    """Report a file whose name has the suffix of the other format, once for each file that a command reads."""
     if said := publish.misnamed_input(source, own):
         request.progress(Notice(said))
 
 
 def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
-    """The rewrites that run. Raises GraphfixError."""
+    """Return the steps that run. Raises GraphfixError for an unknown name."""
     if not (request.rewrites or request.only or request.skip):
         import rewrites
 
@@ -243,7 +251,7 @@ def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
 def _run(
     model: Model, request: Request, policy: Policy, steps: Sequence[Step], done: Literal["changed", "found"]
 ) -> Report:
-    """Run the rewrites, and ask what the target can't take; nothing is asked where rewrites were named."""
+    """Run the rewrites, and check the limits of the target unless `--only` names the rewrites."""
     from graphfix.engine import run
     from graphfix.targets import limits
 
@@ -269,10 +277,9 @@ def compare(
     claims: Claims | None = None,
     process: Child | None = None,
 ) -> Verdict:
-    """The checker's verdict at `sizes`, or at those of the request. Raises GraphfixError.
+    """Return the checker's verdict at `sizes`, or at those of the request. Raises GraphfixError.
 
-    With `claims` the runs of the first model are asked for the sizes that they are about.
-    The time of the proof is counted separately.
+    With `claims` the runs of the first model also check the assumed sizes. The time of the proof is counted separately.
     """
     from graphfix import checker
     from graphfix.checker.files.pair import Pair

@@ -1,8 +1,8 @@
-"""What a module of a rewrite of one's own imports: the view that it reads, the edits that it plans, and who says no.
+"""The names that a module of a user's rewrite imports: the graph view, the edits, and the exceptions of shape rules.
 
     from graphfix.api.rewriting import Edit, Fold, Node
 
-These names stay, with what they mean; where they are defined may change.
+These names keep their meaning; the modules that define them may change.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""What the Python functions accept as a model: a path, bytes, a file object, a message of onnx or onnx-ir, a Model.
+"""The forms of a model that the Python functions accept.
 
-The rewriter reads a source from memory. The checker reads files only (`graphfix.api.on_disk`). Errors name a source
+These are a path, bytes, a file object, a message of onnx or onnx-ir, and a Model.
+
+The rewriter reads a source from memory. The checker reads only files (`graphfix.api.on_disk`). Errors name a source
 that is not a file `<bytes>`, `<ModelProto>`, `<onnx_ir.Model>` or `<file>`.
 """
 
@@ -31,7 +33,7 @@ Unloaded: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview |
 """Every form in which a model that is not loaded is accepted."""
 ACCEPTED = "a path, bytes, a binary file object, an onnx.ModelProto, an onnx_ir.Model or a graphfix.Model"
 NO_NAME = "<bytes>"
-"""How the readers of both formats name a model that is not a file."""
+"""The name that the readers of both formats use for a model that is not a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +67,12 @@ def _data(function: str, source: object) -> tuple[str, bytes, Path | None]:
     """Return the name of a source in memory, its bytes, and the folder of its data if the source states it."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         return NO_NAME, bytes(source), None
-    ir = sys.modules.get("onnx_ir")  # an object of its class exists only if the package is imported
+    ir = sys.modules.get("onnx_ir")  # # an object of this class can exist only if the package is imported
     if ir is not None and isinstance(source, ir.Model):
         return "<onnx_ir.Model>", _serialized("<onnx_ir.Model>", ir.to_proto(source)), _data_folder(ir, source)
     if hasattr(source, "read"):
         return _read(function, source)
-    from onnx import ModelProto  # imported here because the import takes time that a path need not spend
+    from onnx import ModelProto  # # imported here, because the import takes time that a path does not need
 
     if isinstance(source, ModelProto):
         return "<ModelProto>", _serialized("<ModelProto>", source), None
@@ -125,7 +127,7 @@ def temporary(stack: ExitStack, folder: Path | None) -> Path:
 
     With a `folder` the file lies in it, because the locations of external data are relative to the model's folder.
     """
-    import tempfile  # a command that names files needs none
+    import tempfile  # # imported here because the commands, which are given files, do not need it
 
     if folder is None:
         made = stack.enter_context(tempfile.TemporaryDirectory(prefix="graphfix-"))

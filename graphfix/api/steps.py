@@ -1,4 +1,4 @@
-"""The steps of a command: how long each takes, and the file that an error in one of them is about."""
+"""Measure the time of each step of a command, and add the file's name to an error of a step."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from graphfix.results import GraphfixError, RewriteError
 
 Seconds = dict[str, float]
-"""By step: how long it took."""
+"""The time of each step, by its name."""
 
 
 @contextlib.contextmanager
 def timed(seconds: Seconds, step: str) -> Iterator[None]:
-    """Enter how long a step took, also one that ends in an error."""
+    """Store the time of a step in `seconds`, also if the step ends with an error."""
     started = time.perf_counter()
     try:
         yield
@@ -25,7 +25,7 @@ def timed(seconds: Seconds, step: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def with_path(path: Path) -> Iterator[None]:
-    """Put the file's name in front of an error that does not have it."""
+    """Put the file's name in front of an error."""
     try:
         yield
     except GraphfixError as error:
