@@ -96,7 +96,7 @@ def _row(model: Model) -> Row:
     if ended.returncode:
         return Row("", f"no: {(ended.stderr.strip().splitlines() or [''])[-1]}")
     found = json.loads(ended.stdout)
-    return Row(**{**found, "named": tuple(found["named"])})
+    return Row(**{**found, "operator_names": tuple(found["operator_names"])})
 
 
 def _text(rows: Rows) -> list[str]:

@@ -13,7 +13,7 @@ def test_each_use_in_graphfix_has_a_guard(capsys: pytest.CaptureFixture[str]) ->
     status = linux_assumptions.main()
     printed = capsys.readouterr().out
     assert status == 0, printed
-    assert "os.fork (not on Windows): graphfix/batch/jobs/scratch.py: held" in printed
+    assert "os.fork (not on Windows): graphfix/batch/jobs/scratch.py: locked" in printed
     assert ", 0 without a guard\n" in printed
 
 
