@@ -335,7 +335,7 @@ def explain(
 
     if target_file is not None:
         if topic:
-            raise GraphfixError(f"{target_file}: a target file and topic {topic!r}: say one of them")
+            raise GraphfixError(f"{target_file}: a target file and topic {topic!r}: leave one out")
         return with_addresses(explaining.explain_file(file_path("explain", target_file)))
     if not isinstance(topic, str):
         what = "a rewrite, a finding code, a target, or a target file"

@@ -83,7 +83,7 @@ def several_signatures(source: Path, request: Request) -> str | None:
     found = keys(source)
     if len(set(found.values())) < 2:  # noqa: PLR2004 -- two functions
         return None
-    return f"it has the signatures {', '.join(found)}; say which to convert: --signature NAME"
+    return f"it has the signatures {', '.join(found)}; choose the one to convert: --signature NAME"
 
 
 def function_sites(source: Path, request: Request) -> list[Site]:

@@ -48,7 +48,7 @@ def _wrong(made: Rewrite) -> Iterator[str]:
         how = "give a code of graphfix, or letters but GF and three digits: MY101"
         yield f"CODE is {shown(made.code)}; {how}"
     if not callable(made.plan):
-        yield "plan is no function; write plan(node), which yields edits"
+        yield "plan is not a function; write plan(node), which yields edits"
     if made.sees not in ("node", "operands"):
         yield f"SEES is {shown(made.sees)}; give 'node' or 'operands'"
     if not (isinstance(made.instead_of, (tuple, list)) and all(name in REWRITES for name in made.instead_of)):

@@ -124,7 +124,7 @@ def check_names(owns: Sequence[Own], chosen: Sequence[str]) -> None:
     for name in chosen:
         if name not in rewrite_names:
             how = hint(name, rewrite_names, "; `graphfix explain` lists them")
-            raise GraphfixError(f"{name!r} is no rewrite{how}")
+            raise GraphfixError(f"{name!r} is not a rewrite{how}")
 
 
 def installed(name: str) -> Own | None:
@@ -173,7 +173,7 @@ def _own(given: object) -> Own:
         case str() | os.PathLike():
             text = os.fspath(given)
             return replace(_of_text(text), given=text)
-    raise GraphfixError(f"{shown(given)} is no rewrite; give a module, a Rewrite, a Python file or an installed name")
+    raise GraphfixError(f"{shown(given)} is not a rewrite; give a module, a Rewrite, a file or an installed name")
 
 
 def _guarded(given: Rewrite) -> Rewrite:
@@ -207,15 +207,15 @@ def _of_module(module: ModuleType, source: str, name: str = "") -> Own:
         raise GraphfixError(f"{source}: {what}; add what is missing")
     made = rewrite(module) if not hasattr(module, "plan_model") else None
     if not isinstance(made, Rewrite):
-        raise GraphfixError(f"{source}: a rewrite of one's own plans node by node; write plan(node), not plan_model")
+        raise GraphfixError(f"{source}: a user's rewrite plans node by node; write plan(node), not plan_model")
     made = replace(made, name=name or made.name)
     beside = {key: getattr(module, key) for key in ("BEFORE", "AFTER") if hasattr(module, key)}
     if len(beside) > 1:
-        raise GraphfixError(f"{source}: BEFORE and AFTER: say one of them")
+        raise GraphfixError(f"{source}: BEFORE and AFTER: leave one out")
     for key, value in beside.items():
         if value not in REWRITES:
             how = hint(str(value), REWRITES, "; `graphfix explain` lists them")
-            raise GraphfixError(f"{source}: {key} is {shown(value)}, no rewrite of graphfix{how}")
+            raise GraphfixError(f"{source}: {key} is {shown(value)}, which is not a rewrite of graphfix{how}")
     return Own(guarded(made, source), next(iter(beside.values()), PLACE), "AFTER" in beside)
 
 

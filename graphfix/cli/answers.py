@@ -24,10 +24,10 @@ def _fix(options: Namespace, progress: Progress | None) -> Outcome:
     output = options.output or (options.model if options.in_place else None)
     if options.dry_run or options.diff:
         if options.diff and options.json:
-            raise GraphfixError(f"{options.model}: --diff and --json are two answers: leave one out")
+            raise GraphfixError(f"{options.model}: --diff and --json can't be combined: leave one out")
         return pipeline.plan_file(options.model, output, request(options, progress))
     if output is None:
-        raise GraphfixError(f"{options.model}: say where the result goes: -o OUT, or --in-place")
+        raise GraphfixError(f"{options.model}: no output is given: add -o OUT, or --in-place")
     made = pipeline.fix_file(options.model, output, request(options, progress))
     if made.sites_left and (options.isolated or options.settings.file is not None):
         # the choices of the file are among the options: `check` must not read others beside them
@@ -47,7 +47,7 @@ def _tosa(options: Namespace, progress: Progress | None) -> Outcome:
     from graphfix.tosa import command
 
     if options.run_on and not options.run:
-        raise GraphfixError(f"{options.model}: --inputs says what to run on: say --run too")
+        raise GraphfixError(f"{options.model}: --inputs is used only by runs: add --run")
     return command.fix_and_convert(options.model, options.output, request(options, progress))
 
 
@@ -109,7 +109,7 @@ def refuse_reports(options: Namespace, models: Sequence[Path], made: Path | None
 def read_rewrites(options: Namespace) -> Sequence[str]:
     """Run the files of the user's own rewrites, once for the whole command; return their finding codes.
 
-    Raises GraphfixError for what is no rewrite.
+    Raises GraphfixError for what is not a rewrite.
     """
     if not (getattr(options, "rewrites", ()) or getattr(options, "only", ()) or getattr(options, "skip", ())):
         return ()

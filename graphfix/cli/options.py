@@ -117,7 +117,7 @@ def target_file(group: argparse._ActionsContainer, what: str) -> None:
 def _target(text: str) -> str:
     """Return the name of a target. Raises ArgumentTypeError for a TOML file, which is for another option."""
     if text.endswith(".toml"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no target: a file of one is named by --target-file")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a target: name a target file with --target-file")
     return text
 
 

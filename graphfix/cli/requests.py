@@ -41,5 +41,5 @@ def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
     names = [name for name, _ in pairs]
     for name in names:
         if names.count(name) > 1:
-            raise GraphfixError(f"{option} {name}: given more than once; say it once")
+            raise GraphfixError(f"{option} {name}: given more than once; give it once")
     return dict(pairs)

@@ -142,11 +142,11 @@ def _refuse_options(options: Namespace, paths: list[Path], *, output: bool) -> N
     if paths.count(STREAM) > 1:
         raise GraphfixError("-: stdin is one model; name a file for the other one")
     if getattr(options, "in_place", False):
-        raise GraphfixError(f"{paths[0]}: a stream can't be replaced; say -o OUT without --in-place")
+        raise GraphfixError(f"{paths[0]}: a stream can't be replaced; give -o OUT without --in-place")
     if output and options.command == "tosa":
         raise GraphfixError("-o -: tosa writes two files; name the first one: -o OUT.tosa")
     if output and options.json:
-        raise GraphfixError("-o -: stdout takes the model or the document of --json, not both; say --report FILE.json")
+        raise GraphfixError("-o -: stdout takes the model or the document of --json, not both; use --report FILE.json")
     if output and (sys.stdout is None or sys.__stdout__ is None or sys.stdout.isatty()):
         raise GraphfixError("-o -: stdout is a terminal or closed; send it to a file or a pipe")
 

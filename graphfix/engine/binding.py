@@ -71,7 +71,7 @@ def bind(model: Model, path: Path, request: Request) -> Sizes:
     if sizes.values:
         model.set_inputs(sizes.values, drop=request.drop_set_inputs)
     elif request.drop_set_inputs:
-        raise GraphfixError(f"{path}: --drop-set-inputs: no input is set; say which, and its value: --set NAME=VALUE")
+        raise GraphfixError(f"{path}: --drop-set-inputs: no input is set; add --set NAME=VALUE")
     if request.narrow_inputs:
         model.narrow_inputs(sizes.values)
     return sizes

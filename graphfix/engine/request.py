@@ -131,7 +131,7 @@ class Request:
         if self.target_file == "":
             raise GraphfixError("target_file is an empty text; give the path of a TOML file, or None")
         if self.target_file is not None and self.target != "explicit":
-            raise GraphfixError(f"{self.target_file}: a target file and target {self.target!r}: say one of them")
+            raise GraphfixError(f"{self.target_file}: a target file and target {self.target!r}: leave one out")
         goal = targets.target_of(self.target) if self.target_file is None else _read(self.target_file)
         object.__setattr__(self, "goal", goal)
 

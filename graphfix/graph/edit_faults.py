@@ -32,7 +32,7 @@ def fault(edit: object, node: Node, codes: Collection[str], earlier: Sequence[Ed
     the node.
     """
     if not isinstance(edit, Edit):
-        return f"the plan yields {shown(edit)}, a {type(edit).__name__}, which is no edit"
+        return f"the plan yields {shown(edit)}, a {type(edit).__name__}, which is not an edit"
     what = type(edit).__name__
     if edit.code not in codes:
         return f"{what} has the code {shown(edit.code)}: a rewrite uses its own CODE, or one of graphfix's"

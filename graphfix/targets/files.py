@@ -67,7 +67,7 @@ def _target(table: Table, stem: str) -> Target:
     limits = _known(limits, LIMITS, "limits.")
     name = top.setdefault("name", stem)
     if name.casefold() in TARGETS:
-        raise ValueError(f"'name' is {name!r}, a target that there is: say another one")
+        raise ValueError(f"'name' is {name!r}, the name of an existing target: choose another one")
     limits["movement"] = limits.get("movement", base.movement)
     added, skipped = options.pop("add", ()), options.pop("skip", ())
     _check_rewrites(added, skipped)
@@ -75,7 +75,7 @@ def _target(table: Table, stem: str) -> Target:
     limits["rewrites"] = tuple(name for name in rewrites if name not in skipped)
     other = next((name for name in skipped if name not in rewrites), None)
     if other is not None:
-        raise ValueError(f"'options.skip' is of rewrites that run: the target runs no {other!r}; leave it out")
+        raise ValueError(f"'options.skip' has {other!r}, which the target does not run; leave it out")
     if options.get("broadcasts", "keep") != "keep" and MATERIALIZE not in limits["rewrites"]:
         why = f"no rewrite of the target stretches; add {MATERIALIZE!r} to 'options.add', or leave it out"
         raise ValueError(f"'options.broadcasts' is {options['broadcasts']!r}, and {why}")
@@ -94,7 +94,7 @@ def _check_rewrites(added: tuple[str, ...], skipped: tuple[str, ...]) -> None:
             raise ValueError(f"'options.{key}' is of rewrites: {shown(other)} is none{how}")
     both = next((name for name in added if name in skipped), None)
     if both is not None:
-        raise ValueError(f"{both!r} is in 'options.add' and in 'options.skip': say one of them")
+        raise ValueError(f"{both!r} is in 'options.add' and in 'options.skip': leave one out")
 
 
 def _read_by(target: Target) -> Format | None:
@@ -131,7 +131,9 @@ def _known(table: Table, keys: Mapping[str, Convert], where: str) -> dict[str, A
     found: dict[str, Any] = {}
     for key, value in table.items():
         if key not in keys:
-            raise ValueError(f"'{where}{key}' is no key of a target; known: {', '.join(where + name for name in keys)}")
+            raise ValueError(
+                f"'{where}{key}' is not a key of a target; known: {', '.join(where + name for name in keys)}"
+            )
         try:
             found[key.replace("-", "_")] = keys[key](value)
         except ValueError as error:

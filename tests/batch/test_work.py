@@ -373,7 +373,7 @@ def test_where_another_batch_has_removed_what_was_made_nothing_is_remembered(
 
 def test_a_pipe_is_no_model(tmp_path: Path, there: str) -> None:
     os.mkfifo(tmp_path / "a.onnx")
-    with pytest.raises(OSError, match=r"a\.onnx: can't be read: it is no regular file"):
+    with pytest.raises(OSError, match=r"a\.onnx: can't be read: it is not a regular file"):
         work.work(job(tmp_path / "a.onnx", there))
 
 

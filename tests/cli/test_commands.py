@@ -272,7 +272,7 @@ def test_in_place_needs_no_output(asked: Asked) -> None:
 
 def test_fix_without_an_output_says_how_to_name_one(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
     assert commands.main(["fix", "m.onnx"]) == 2
-    assert capsys.readouterr().err == "graphfix: m.onnx: say where the result goes: -o OUT, or --in-place\n"
+    assert capsys.readouterr().err == "graphfix: m.onnx: no output is given: add -o OUT, or --in-place\n"
     assert asked.calls == []
 
 
@@ -308,7 +308,7 @@ def test_a_proof_alone_is_asked_of_the_pipeline(asked: Asked) -> None:
 @pytest.mark.parametrize("option", ["--dim", "--shape", "--set"])
 def test_a_binding_that_is_said_twice_is_refused(asked: Asked, capsys: pytest.CaptureFixture[str], option: str) -> None:
     assert commands.main(["check", "m.onnx", option, "N=4", option, "N=5"]) == 2
-    assert capsys.readouterr().err == f"graphfix: {option} N: given more than once; say it once\n"
+    assert capsys.readouterr().err == f"graphfix: {option} N: given more than once; give it once\n"
     assert asked.calls == []
 
 
@@ -621,7 +621,7 @@ def test_what_only_is_planned_needs_no_output_and_ends_with_0(
 
 def test_a_diff_and_a_document_are_two_answers(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
     assert commands.main(["fix", "m.onnx", "--diff", "--json"]) == 2
-    assert "--diff and --json are two answers" in capsys.readouterr().err
+    assert "--diff and --json can't be combined" in capsys.readouterr().err
     assert asked.calls == []
 
 

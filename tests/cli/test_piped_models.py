@@ -104,7 +104,7 @@ def test_a_named_pipe_that_nobody_writes_is_refused(tmp_path: Path, monkeypatch:
     ("given", "said"),
     [
         ({"model": [DASH, DASH]}, "-: stdin is one model; name a file for the other one"),
-        ({"model": DASH, "in_place": True}, "-: a stream can't be replaced; say -o OUT without --in-place"),
+        ({"model": DASH, "in_place": True}, "-: a stream can't be replaced; give -o OUT without --in-place"),
         ({"model": Path("m.onnx"), "output": DASH, "json": True}, "-o -: stdout takes the model or the document"),
         ({"model": Path("m.onnx"), "output": DASH, "command": "tosa"}, "-o -: tosa writes two files"),
         ({"model": DASH, "command": "check", "json": True}, None),

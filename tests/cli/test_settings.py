@@ -145,17 +145,17 @@ def test_every_kind_of_option_is_said(asked: Asked, run: Run) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("tagret = 'tosa'", "'tagret' is no option; did you mean 'target'"),
+        ("tagret = 'tosa'", "'tagret' is not an option; did you mean 'target'"),
         ("target_file = 't.toml'", "did you mean 'target-file'"),
-        ("zzzzzz = 1", "'zzzzzz' is no option; `graphfix config` lists them"),
+        ("zzzzzz = 1", "'zzzzzz' is not an option; `graphfix config` lists them"),
         ("[tool.graphfix]\ntarget = 'tosa'", "'tool.graphfix' is for pyproject.toml: here its keys stand without it"),
-        ("tool = 1", "'tool' is no option"),
-        ("help = true", "'help' is no option"),
-        ("config = 'x'", "'config' is no option"),
-        ("output = 'x.onnx'", "'output' replaces files: it is said on the command line"),
+        ("tool = 1", "'tool' is not an option"),
+        ("help = true", "'help' is not an option"),
+        ("config = 'x'", "'config' is not an option"),
+        ("output = 'x.onnx'", "'output' replaces files, so only the command line may have it"),
         ("in-place = true", "'in-place' replaces files"),
         ("write-baseline = 'b.json'", "'write-baseline' replaces files"),
-        ("target = 'gpu'", "'target': 'gpu' is none that there is"),
+        ("target = 'gpu'", "'target': 'gpu' is unknown"),
         ("target = 'toss'", "did you mean 'tosa'"),
         ("target = 1", "'target' is a text, not 1"),
         ("runs = '4'", "'runs' is a whole number, not '4'"),
@@ -175,9 +175,9 @@ def test_every_kind_of_option_is_said(asked: Asked, run: Run) -> None:
         ('report = ["a\\u0000b"]', "'report' is of texts"),
         ("exclude = ['[z-a]']", "'exclude': '[z-a]' has a bad range of letters"),
         ("exclude = ['']", "'exclude': '' names nothing"),
-        ("json = true\nquiet = true", "'json' and 'quiet' can't be said together"),
-        ("quiet = true\nverbose = true", "'quiet' and 'verbose' can't be said together"),
-        ("target = 'tosa'\ntarget-file = 't.toml'", "'target' and 'target-file' can't be said together"),
+        ("json = true\nquiet = true", "'json' and 'quiet' can't be combined"),
+        ("quiet = true\nverbose = true", "'quiet' and 'verbose' can't be combined"),
+        ("target = 'tosa'\ntarget-file = 't.toml'", "'target' and 'target-file' can't be combined"),
         ("overrides = 1", "'overrides' is of tables, [[overrides]], not 1"),
         ("[overrides]\nfiles = ['x']", "'overrides' is of tables"),
         ("[[overrides]]\ntarget = 'tosa'", "override 1: it has no 'files', the list of names of files or patterns"),
@@ -190,10 +190,10 @@ def test_every_kind_of_option_is_said(asked: Asked, run: Run) -> None:
         ("[[overrides]]\nfiles = ['x']\nbaseline = 'b.json'", "'baseline' is for a whole run"),
         ("[[overrides]]\nfiles = ['x']\nformat = 'json'", "'format' is for a whole run"),
         ("[[overrides]]\nfiles = ['x']\nexclude = ['y']", "'exclude' is for a whole run"),
-        ("[[overrides]]\nfiles = ['x']\ntagret = 'y'", "override 1: 'tagret' is no option; did you mean 'target'"),
-        ('"\\u001b[31m\\u202e" = 1', "'\\x1b[31m\\u202e' is no option"),
-        ("= 1", "no TOML"),
-        ("a = " + "[" * 9999, "no TOML"),
+        ("[[overrides]]\nfiles = ['x']\ntagret = 'y'", "override 1: 'tagret' is not an option; did you mean 'target'"),
+        ('"\\u001b[31m\\u202e" = 1', "'\\x1b[31m\\u202e' is not an option"),
+        ("= 1", "not a TOML file"),
+        ("a = " + "[" * 9999, "not a TOML file"),
     ],
 )
 @pytest.mark.parametrize("command", ["check m.onnx", "explain GF101"])
@@ -245,7 +245,7 @@ def test_every_option_is_a_key_and_a_value_of_another_type_is_refused(run: Run, 
     status, _, err = run(command, *positional.get(command, ["GF101"]))
     assert status == 2
     assert err.startswith(f"graphfix: graphfix.toml: '{key}' ")
-    assert "is no option" not in err
+    assert "is not an option" not in err
 
 
 # --- who wins -------------------------------------------------------------------------------------------------------
@@ -458,7 +458,7 @@ def test_what_is_taken_back_is_said_by_nobody(run: Run) -> None:
         ("[[overrides]]\nfiles = ['x', '[z-a]']", "override 1: 'files': '[z-a]' has a bad range"),
         ("[[overrides]]\nfiles = ['x']\n[[overrides]]\ntarget = 'tosa'", "override 2: it has no 'files'"),
         ("[[overrides]]\nfiles = ['x']\nreport = ['r.md']", "override 1: 'report' is for a whole run"),
-        ("target = 'tosa'\ntarget-file = 't.toml'", "'target' and 'target-file' can't be said together"),
+        ("target = 'tosa'\ntarget-file = 't.toml'", "'target' and 'target-file' can't be combined"),
     ],
 )
 def test_what_is_said_for_some_files_is_a_table_with_their_names(run: Run, text: str, said: str) -> None:

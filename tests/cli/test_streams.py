@@ -249,11 +249,11 @@ def test_quiet_says_nothing_of_sites_that_are_left(
         (["check", "-"], b"<html>", "stdin: an HTML page (a download that failed, perhaps): get the file again"),
         (["check", "-", "-"], b"x", "-: stdin is one model; name a file for the other one"),
         (["verify", "-", "-"], b"x", "-: stdin is one model; name a file for the other one"),
-        (["fix", "-", "--in-place"], b"x", "-: a stream can't be replaced; say -o OUT without --in-place"),
+        (["fix", "-", "--in-place"], b"x", "-: a stream can't be replaced; give -o OUT without --in-place"),
         (
             ["fix", "m.onnx", "-o", "-", "--json"],
             b"",
-            "-o -: stdout takes the model or the document of --json, not both; say --report FILE.json",
+            "-o -: stdout takes the model or the document of --json, not both; use --report FILE.json",
         ),
         (["tosa", "m.onnx", "-o", "-"], b"", "-o -: tosa writes two files; name the first one: -o OUT.tosa"),
         (["check", "/dev/null"], b"", "/dev/null: this is a device; give the path of a model"),
@@ -401,7 +401,7 @@ def test_what_can_not_be_written_to_a_full_stdout_is_dropped(tmp_path: Path, mon
 ONE, TWO, STREAM = Path("m.onnx"), Path("n.onnx"), Path("-")
 ODD = {
     "stdin twice": ([STREAM, STREAM], {}, "-: stdin is one model; name a file for the other one"),
-    "in place": ([STREAM], {"in_place": True}, "-: a stream can't be replaced; say -o OUT without --in-place"),
+    "in place": ([STREAM], {"in_place": True}, "-: a stream can't be replaced; give -o OUT without --in-place"),
     "two files of tosa": (
         [ONE],
         {"output": STREAM, "command": "tosa"},
@@ -410,7 +410,7 @@ ODD = {
     "a model and a document": (
         [ONE],
         {"output": STREAM, "json": True},
-        "-o -: stdout takes the model or the document of --json, not both; say --report FILE.json",
+        "-o -: stdout takes the model or the document of --json, not both; use --report FILE.json",
     ),
     "a terminal": ([ONE], {"output": STREAM}, "-o -: stdout is a terminal or closed; send it to a file or a pipe"),
 }

@@ -59,8 +59,8 @@ def test_nothing_is_said_of_an_edit_that_is_right(edit: Edit) -> None:
 
 
 WRONG = [
-    ("Lift", "the plan yields 'Lift', a str, which is no edit"),
-    (None, "the plan yields None, a NoneType, which is no edit"),
+    ("Lift", "the plan yields 'Lift', a str, which is not an edit"),
+    (None, "the plan yields None, a NoneType, which is not an edit"),
     (Lift(1, (0,), "GF999"), "Lift has the code 'GF999': a rewrite uses its own CODE, or one of graphfix's"),
     (Lift(4, (0,)), "Lift: the node has no operand 4"),
     (Lift(2, (0,)), "Lift: the node has no operand 2"),

@@ -98,14 +98,14 @@ def test_a_file_that_says_its_base_alone_is_that_target_under_its_own_name(base:
 
 
 BROKEN = {
-    "no TOML": ("base = ", "no TOML"),
-    "a number of 6000 digits": (f"[limits]\nmax-rank = {'9' * 6000}", "no TOML: Exceeds the limit"),
+    "not a TOML file": ("base = ", "not a TOML file"),
+    "a number of 6000 digits": (f"[limits]\nmax-rank = {'9' * 6000}", "not a TOML file: Exceeds the limit"),
     "a number that no error can show": (f"[limits]\nmax-rank = 0x{'f' * 6000}", "a whole number from 1 to 1000, not a"),
-    "lists in lists": (f"evidence = {'[' * 20_000}", "no TOML: it is nested too deeply"),
-    "another key": ('form = "x"', "'form' is no key of a target; known: name, base, evidence, options, limits"),
-    "another option": ("[options]\nranks = 3", "'options.ranks' is no key of a target"),
-    "another limit": ("[limits]\nrank = 3", "'limits.rank' is no key of a target"),
-    "a name that is taken": ('name = "TOSA"', "'name' is 'TOSA', a target that there is: say another one"),
+    "lists in lists": (f"evidence = {'[' * 20_000}", "not a TOML file: it is nested too deeply"),
+    "another key": ('form = "x"', "'form' is not a key of a target; known: name, base, evidence, options, limits"),
+    "another option": ("[options]\nranks = 3", "'options.ranks' is not a key of a target"),
+    "another limit": ("[limits]\nrank = 3", "'limits.rank' is not a key of a target"),
+    "a name that is taken": ('name = "TOSA"', "'name' is 'TOSA', the name of an existing target: choose another one"),
     "no such base": ('base = "moon"', "'base' is one of explicit, ranks, tosa"),
     "no such form": ('[options]\nbroadcasts = "all"', "'options.broadcasts' is one of keep, two-sided, explicit"),
     "stretches for a target that makes none": (
@@ -116,7 +116,7 @@ BROKEN = {
     "a rewrite that is misspelled": ('[options]\nskip = ["normalise-expand"]', "did you mean 'normalize-expand'?"),
     "a rewrite that the base does not run": (
         'base = "ranks"\n[options]\nskip = ["pow-to-mul"]',
-        "'options.skip' is of rewrites that run: the target runs no 'pow-to-mul'",
+        "'options.skip' has 'pow-to-mul', which the target does not run",
     ),
     "a rewrite that is added and skipped": (
         '[options]\nadd = ["pow-to-mul"]\nskip = ["pow-to-mul"]',
@@ -150,7 +150,7 @@ BROKEN = {
     "no table": ("limits = 3", "'limits' is a table, not 3"),
     "a name of two lines": ('name = "a\\nb"', "'name' is a text of one line"),
     "a name that is a list": ("base = [1]", "'base' is one of explicit"),
-    "the name of another target": ('name = "explicit"', "'name' is 'explicit', a target that there is"),
+    "the name of another target": ('name = "explicit"', "'name' is 'explicit', the name of an existing target"),
 }
 
 
@@ -168,7 +168,7 @@ def test_a_file_that_is_not_there_or_no_text_is_one_line(tmp_path: Path, capsys:
     model_file, path = ROOT / "models" / "encoder.onnx", tmp_path / "t.toml"
     assert "No such file" in refused(capsys, tmp_path, "check", model_file, "--target-file", path)
     path.write_bytes(b"\xff\xfe")
-    assert "no TOML" in refused(capsys, tmp_path, "check", model_file, "--target-file", path)
+    assert "not a TOML file" in refused(capsys, tmp_path, "check", model_file, "--target-file", path)
     path.write_bytes(b"#" * (toml_files.LARGEST + 1))
     assert "at most" in refused(capsys, tmp_path, "check", model_file, "--target-file", path)
 
@@ -215,7 +215,7 @@ def test_a_custom_operator_has_a_name_of_its_own(tmp_path: Path) -> None:
 def test_a_target_and_a_target_file_exclude_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model_file, path = ROOT / "models" / "encoder.onnx", written(tmp_path, 'base = "ranks"')
     assert "not allowed" in refused(capsys, tmp_path, "check", model_file, "--target", "ranks", "--target-file", path)
-    with pytest.raises(GraphfixError, match="say one of them"):
+    with pytest.raises(GraphfixError, match="leave one out"):
         graphfix.check(model_file, target="ranks", target_file=path)
 
 
@@ -243,9 +243,9 @@ def test_the_row_of_a_file_is_explained(tmp_path: Path, capsys: pytest.CaptureFi
     assert "- outside: it runs on the CPU" in said.out
     assert "- measured on board 3" in said.out
     path = written(tmp_path, "x = 1")
-    assert "no key" in refused(capsys, tmp_path, "explain", "--target-file", path)
+    assert "not a key" in refused(capsys, tmp_path, "explain", "--target-file", path)
     assert "not allowed" in refused(capsys, tmp_path, "explain", "ranks", "--target-file", path)
-    with pytest.raises(GraphfixError, match="say one of them"):
+    with pytest.raises(GraphfixError, match="leave one out"):
         graphfix.explain("ranks", target_file=path)
 
 
@@ -262,7 +262,7 @@ def test_a_file_in_place_of_a_target_s_name_is_told_its_option(
 ) -> None:
     model_file = ROOT / "models" / "encoder.onnx"
     said = refused(capsys, tmp_path, "check", model_file, "--target", "my-npu.toml")
-    assert "a file of one is named by --target-file" in said
+    assert "name a target file with --target-file" in said
 
 
 def test_the_row_of_a_target_says_all_that_holds_and_nothing_else(tmp_path: Path) -> None:

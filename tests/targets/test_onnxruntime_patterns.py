@@ -204,13 +204,13 @@ def test_a_line_names_operands_in_one_order_or_in_either() -> None:
 
 @pytest.mark.parametrize("text", ["y = Mul", "Mul(x)", "y = Mul(x, s"])
 def test_what_is_no_line_is_an_error(text: str) -> None:
-    with pytest.raises(ValueError, match="is no line of a pattern"):
+    with pytest.raises(ValueError, match="is not a line of a pattern"):
         patterns._line(text)
 
 
 @pytest.mark.parametrize("text", ["a b", "a:", ""])
 def test_what_is_no_operand_is_an_error(text: str) -> None:
-    with pytest.raises(ValueError, match="is no operand of a pattern"):
+    with pytest.raises(ValueError, match="is not an operand of a pattern"):
         patterns._operand(text)
 
 

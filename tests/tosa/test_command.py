@@ -117,7 +117,7 @@ def test_without_options_the_defaults_are_those_of_a_request(monkeypatch: pytest
     ("options", "said"),
     [
         (("-o", "m.mlirbc"), "the bytecode gets this name"),
-        (("-o", "m.tosa", "--inputs", "a.npz"), "say --run too"),
+        (("-o", "m.tosa", "--inputs", "a.npz"), "add --run"),
         (("-o", "nowhere/m.tosa"), "its folder does not exist"),
         (("-o", "m.tosa", "--run", "--inputs", "absent.npz"), "absent.npz: no such file"),
     ],

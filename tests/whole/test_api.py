@@ -156,8 +156,8 @@ REFUSED = {
         "broadcasts 'explicit': target compact takes stretches out and makes none; leave it out",
     ),
     "unknown unknown": ({"unknown": "guess"}, "unknown 'guess' is not one of expand, keep, assume, error"),
-    "an unknown rewrite": ({"only": ["tidy"]}, "'tidy' is no rewrite; `graphfix explain` lists them"),
-    "an unknown rewrite to skip": ({"skip": ["tidy"]}, "'tidy' is no rewrite"),
+    "an unknown rewrite": ({"only": ["tidy"]}, "'tidy' is not a rewrite; `graphfix explain` lists them"),
+    "an unknown rewrite to skip": ({"skip": ["tidy"]}, "'tidy' is not a rewrite"),
     "a size that is no number": (
         {"dims": {"N": "four"}},
         "--dim N=four: give a number such as 4, or a range",

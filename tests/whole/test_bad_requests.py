@@ -40,7 +40,7 @@ REQUESTS = {
     "shape-against-dim": (["--shape", "hidden=3,8,2", "--dim", "batch=2"], "contradicts"),
     "shapes-against-each-other": (["--shape", "hidden=2,8,2", "--shape", "mask=3,8"], "contradicts"),
     "no-such-target": (["--target", "moon"], "invalid choice: 'moon'"),
-    "no-such-rule": (["--only", "moon"], "'moon' is no rewrite"),
+    "no-such-rule": (["--only", "moon"], "'moon' is not a rewrite"),
     "no-such-option": (["--moon"], "--moon"),
 }
 
@@ -91,7 +91,7 @@ LOCATIONS = {
     "windows-absolute": ("C:\\data.bin", {}, "absolute"),
     "symlink": ("link.bin", {}, "is a link out of the model's folder"),
     "through-a-symlinked-folder": ("linked/data.bin", {}, "is a link out of the model's folder"),
-    "a-folder": ("sub", {}, "no regular file"),
+    "a-folder": ("sub", {}, "not a regular file"),
     "no-name": ("", {}, "no file name"),
 }
 

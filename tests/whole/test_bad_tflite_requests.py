@@ -45,7 +45,7 @@ REQUESTS = {
     "shapes-that-do-not-meet": (["--shape", "hidden=2,8,2", "--shape", "mask=3,1"], "ADD"),
     "dims-that-do-not-meet": (["--dim", "hidden[1]=8", "--dim", "mask[0]=3"], "ADD"),
     "no-such-target": (["--target", "moon"], "invalid choice: 'moon'"),
-    "no-such-rule": (["--only", "moon"], "'moon' is no rewrite"),
+    "no-such-rule": (["--only", "moon"], "'moon' is not a rewrite"),
     "bytes-below-0": (["--max-expand-bytes", "-1"], "-1"),
 }
 

@@ -41,7 +41,7 @@ MESSAGES = {
     "verify cut.tflite cut.tflite": "cut.tflite: no TFLite model: it is cut short, or contradicts itself; "
     "get the file again",
     "verify m.onnx damaged.onnx": "damaged.onnx: no ONNX model: a message in it is damaged; get the file again",
-    "verify m.onnx m.onnx --inputs objects.npz": "objects.npz: no .npz of arrays, or cut short; "
+    "verify m.onnx m.onnx --inputs objects.npz": "objects.npz: not an .npz file, or cut short; "
     "save the inputs with numpy.savez",
     "verify m.onnx m.onnx --signature a": "m.onnx: --signature a: only a TFLite model has signatures; leave it out",
     "fix m.onnx -o no/f.onnx": "no/f.onnx: its folder does not exist; create it first",

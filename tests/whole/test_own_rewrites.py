@@ -255,13 +255,13 @@ TEXTS = {
     "names without domains": (HEAD.replace('("", "Mul")', '"Mul"') + PLAN + "yield\n", "ON holds 'Mul'; give ANY"),
     "no such operator": (HEAD.replace("Mul", "Mull") + PLAN + "yield\n", "no such operator; did you mean 'Mul'"),
     "no such place": (HEAD + 'AFTER = "equalise-ranks"\n' + PLAN + "yield\n", "did you mean 'equalize-ranks' or"),
-    "two places": (HEAD + 'AFTER = BEFORE = "pow-to-mul"\n' + PLAN + "yield\n", "BEFORE and AFTER: say one"),
+    "two places": (HEAD + 'AFTER = BEFORE = "pow-to-mul"\n' + PLAN + "yield\n", "BEFORE and AFTER: leave one out"),
     "a plan of the model": (HEAD + PLAN + "yield\n\n\nplan_model = plan\n", "write plan(node), not plan_model"),
-    "a plan that is none": (HEAD + "plan = 5\n", "plan is no function"),
+    "a plan that is none": (HEAD + "plan = 5\n", "plan is not a function"),
     "a plan that divides by 0": (HEAD + PLAN + "yield 1 // 0\n", "line 10: Mul 'Mul#0': ZeroDivisionError: integer"),
     "a plan that exits": (HEAD + PLAN + "raise SystemExit(0)\n", "line 10: Mul 'Mul#0': SystemExit: 0"),
     "a plan without edits": (HEAD + PLAN + "pass\n", "Mul 'Mul#0': TypeError: 'NoneType' object is not iterable"),
-    "no edit": (HEAD + PLAN + "yield 'Fold'\n", "Mul 'Mul#0': the plan yields 'Fold', a str, which is no edit"),
+    "no edit": (HEAD + PLAN + "yield 'Fold'\n", "Mul 'Mul#0': the plan yields 'Fold', a str, which is not an edit"),
     "another code": (HEAD + PLAN + "yield Fold('XX1')\n", "Mul 'Mul#0': Fold has the code 'XX1'"),
     "no such operand": (HEAD + PLAN + "yield Lift(2, (0,))\n", "Mul 'Mul#0': Lift: the node has no operand 2"),
     "an operand by name": (HEAD + PLAN + "yield Fold(CODE, 'x')\n", "Fold: an operand is named by its number, not 'x'"),
@@ -419,7 +419,7 @@ def test_two_of_one_name_are_refused(tmp_path: Path) -> None:
 def test_rewrites_are_a_list(given: object, tmp_path: Path) -> None:
     with pytest.raises(GraphfixError, match=r"rewrites is .*; give a list of modules, files and names"):
         graphfix.check(scaled(tmp_path), rewrites=given)  # type: ignore[arg-type] -- wrong on purpose
-    with pytest.raises(GraphfixError, match=r"5 is no rewrite; give a module"):
+    with pytest.raises(GraphfixError, match=r"5 is not a rewrite; give a module"):
         graphfix.check(scaled(tmp_path), rewrites=[5])  # type: ignore[list-item] -- as above
 
 
@@ -428,7 +428,7 @@ def test_a_name_to_choose_by_is_checked_once_with_a_near_one(
 ) -> None:
     source = scaled(tmp_path)
     assert run("check", source, source, source, "--only", "drop-unit-scales", "--rewrites", EXAMPLE) == 2
-    assert capsys.readouterr().err == "graphfix: 'drop-unit-scales' is no rewrite; did you mean 'drop-unit-scale'?\n"
+    assert capsys.readouterr().err == "graphfix: 'drop-unit-scales' is not a rewrite; did you mean 'drop-unit-scale'?\n"
 
 
 def test_its_author_sees_what_python_raised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -166,7 +166,7 @@ def test_sizes_of_the_main_subgraph_are_not_asked_of_the_other_signatures(two: P
 
 
 def test_check_asks_for_one_of_several_functions(two: Path) -> None:
-    said = "it has the signatures add, choose; say which to convert: --signature NAME"
+    said = "it has the signatures add, choose; choose the one to convert: --signature NAME"
     reasons = [site.reason for site in api.check(two, target="tosa", bind_defaults=True).sites if site.code == "GF305"]
     assert said in reasons
     sites = api.check(two, target="tosa", bind_defaults=True, signature="add").sites

@@ -132,7 +132,7 @@ def digest_of(path: Path, name: str) -> Digest:
 def _opened(path: Path) -> BufferedReader:
     """Open a file. Raises OSError, also for a pipe or a device, which may have no end."""
     if path.exists() and not path.is_file():
-        raise OSError("it is no regular file")
+        raise OSError("it is not a regular file")
     return path.open("rb")
 
 

@@ -66,7 +66,7 @@ def open_regular(path: Path) -> FileIO:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
     if not S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise OSError(0, "it is no regular file")
+        raise OSError(0, "it is not a regular file")
     # unbuffered: a buffer would copy each piece once more
     return FileIO(descriptor, "rb")
 

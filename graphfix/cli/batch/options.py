@@ -84,7 +84,7 @@ def size(text: str) -> int:
     units = {unit.upper(): bytes_ for unit, bytes_ in UNITS.items()}
     number = float(found[1]) * units.get(found[2].upper(), 0) if found is not None else 0
     if not 1 <= number < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size of memory, such as 2GiB, 500MB or a number of bytes")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size of memory, such as 2GiB, 500MB or a number of bytes")
     return int(number)
 
 

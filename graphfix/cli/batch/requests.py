@@ -36,7 +36,7 @@ def refuse_options(options: Namespace, command: Command) -> None:
     """Raise GraphfixError for an option of the command line that the command does not have."""
     given = options.settings.given
     if "run" in given and command != "tosa":
-        raise GraphfixError("--run is for TOSA: say --tosa too")
+        raise GraphfixError("--run works only with --tosa: add --tosa")
     for action in options.settings.actions.values():
         if action.dest in LACKS.get(command, ()) and action.dest in given:
             raise GraphfixError(f"--{command} has no {action.option_strings[0]}: leave one of them out")

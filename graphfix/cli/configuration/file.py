@@ -95,7 +95,7 @@ def read_named(path: Path) -> tuple[Path, Mapping[str, Any]]:
     """Return the file that --config names, and its table. Raises GraphfixError for a file that can't be read."""
     table = _table(path)
     if table is None:
-        raise GraphfixError(f"{path}: there is no table [tool.graphfix] in it; name another file, or write one")
+        raise GraphfixError(f"{path}: it has no table [tool.graphfix]; name another file, or add the table")
     return path, table
 
 
@@ -155,7 +155,7 @@ def _override(origin: str, override: Mapping[str, Any], folder: Path, commands: 
     rest = {key: said for key, said in override.items() if key != FILES}
     for key in rest:
         if any(action.dest not in keys.OF_A_FILE for action in keys.actions_of(key, commands.all)):
-            raise ValueError(f"'{key}' is for a whole run, not for some files: say it beside the overrides")
+            raise ValueError(f"'{key}' is for a whole run, not for some files: move it out of the overrides")
     return Layer(origin, _values(rest, folder, commands), tuple(Glob(each, folder) for each in files))
 
 
@@ -177,5 +177,5 @@ def _values(table: Mapping[str, Any], folder: Path, commands: Commands) -> dict[
     for group in commands.alone:
         both = [said[name] for name in said if name in group]
         if len(both) > 1:
-            raise ValueError(f"'{both[0]}' and '{both[1]}' can't be said together: leave one out")
+            raise ValueError(f"'{both[0]}' and '{both[1]}' can't be combined: leave one out")
     return values

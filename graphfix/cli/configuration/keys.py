@@ -59,11 +59,11 @@ def _name(action: argparse.Action) -> str:
 def actions_of(key: str, commands: Collection[Options]) -> list[argparse.Action]:
     """Return the options of this name, one for each command that has it. Raises ValueError if there is none."""
     if key in SAID_EACH_TIME:
-        raise ValueError(f"'{key}' replaces files: it is said on the command line, --{key}, and nowhere else")
+        raise ValueError(f"'{key}' replaces files, so only the command line may have it: --{key}")
     found = [command[key] for command in commands if key in command]
     if not found:
         names = sorted({name for command in commands for name in command} - SAID_EACH_TIME)
-        raise ValueError(f"{shown(key)} is no option{hint(key, names, '; `graphfix config` lists them')}")
+        raise ValueError(f"{shown(key)} is not an option{hint(key, names, '; `graphfix config` lists them')}")
     return found
 
 
@@ -106,7 +106,7 @@ def _converted(key: str, action: argparse.Action, said: object, folder: Path) ->
     if action.choices is not None and made not in action.choices:
         offered = [str(each) for each in action.choices]
         how = hint(str(said), offered, f"; known: {', '.join(offered)}")
-        raise ValueError(f"'{key}': {shown(said)} is none that there is{how}")
+        raise ValueError(f"'{key}': {shown(said)} is unknown{how}")
     return _from(folder, made)
 
 

@@ -28,7 +28,7 @@ from graphfix.results.files.regular_files import refuse_pipe
 from graphfix.results.records import dataclass, field
 
 HEAD, VERSION = "graphfix-baseline", 1
-REPAIR = "mend it, or delete it and write it anew by --write-baseline"
+REPAIR = "mend it, or delete it and write it again with --write-baseline"
 Known: TypeAlias = Mapping[str, object]
 """A finding of the file. `fingerprint` and `code` are read; the other keys are for people."""
 
@@ -67,27 +67,29 @@ def read(path: Path) -> Baseline:
             f"{path}: the baseline can't be read: {error.strerror}; give a file that can be read"
         ) from None
     except (ValueError, RecursionError):
-        raise GraphfixError(f"{path}: no baseline: it is no JSON; {REPAIR}") from None
+        raise GraphfixError(f"{path}: not a baseline: it is not JSON; {REPAIR}") from None
     return Baseline(path, _files(path, content))
 
 
 def _files(path: Path, content: object) -> Mapping[str, Sequence[Known]]:
     """Return the findings of a baseline's content by model. Raises GraphfixError for any other content."""
     if not isinstance(content, dict) or HEAD not in content:
-        raise GraphfixError(f"{path}: no baseline: it has no '{HEAD}'; name the file that --write-baseline wrote")
+        raise GraphfixError(f"{path}: not a baseline: it has no '{HEAD}'; name the file that --write-baseline wrote")
     if content[HEAD] != VERSION:
-        raise GraphfixError(f"{path}: a baseline of another version than {VERSION}; write it anew by --write-baseline")
+        raise GraphfixError(
+            f"{path}: a baseline of another version than {VERSION}; write it again with --write-baseline"
+        )
     files = content.get("files")
     if not (
         isinstance(files, dict)
         and all(isinstance(fingerprints_of_file, list) for fingerprints_of_file in files.values())
     ):
-        raise GraphfixError(f"{path}: no baseline: its 'files' are no lists of findings; {REPAIR}")
+        raise GraphfixError(f"{path}: not a baseline: its 'files' are not lists of findings; {REPAIR}")
     listed = ((name, number, each) for name, known in files.items() for number, each in enumerate(known, 1))
     for name, number, each in listed:
         if not (isinstance(each, dict) and all(isinstance(each.get(key), str) for key in ("fingerprint", "code"))):
             where = f"finding {number} of {name!r}"
-            raise GraphfixError(f"{path}: no baseline: {where} has no 'code' or no 'fingerprint'; {REPAIR}")
+            raise GraphfixError(f"{path}: not a baseline: {where} has no 'code' or no 'fingerprint'; {REPAIR}")
     return files
 
 

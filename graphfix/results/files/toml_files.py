@@ -21,9 +21,11 @@ def table(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise GraphfixError(f"{path}: {error.strerror}; give the path of a TOML file") from None
     except RecursionError:
-        raise GraphfixError(f"{path}: no TOML: it is nested too deeply; give a TOML file written by hand") from None
+        raise GraphfixError(
+            f"{path}: not a TOML file: it is nested too deeply; give a TOML file written by hand"
+        ) from None
     except ValueError as error:  # also of a number that has too many digits for Python to read it
-        raise GraphfixError(f"{path}: no TOML: {str(error).partition(';')[0]}") from None
+        raise GraphfixError(f"{path}: not a TOML file: {str(error).partition(';')[0]}") from None
 
 
 def _content(path: Path) -> bytes:

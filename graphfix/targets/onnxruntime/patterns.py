@@ -314,7 +314,7 @@ def _line(text: str) -> Line:
     """Return one parsed line of a pattern. Raises ValueError if it can't be parsed."""
     parts = LINE.fullmatch(text)
     if parts is None:
-        raise ValueError(f"{text!r} is no line of a pattern")
+        raise ValueError(f"{text!r} is not a line of a pattern")
     domain, _, op = parts["op"].rpartition(".")
     either = "|" in parts["operands"]
     operands = tuple(_operand(each.strip()) for each in re.split(r"[,|]", parts["operands"]))
@@ -327,6 +327,6 @@ def _operand(text: str) -> Outside:
     """Return one parsed operand of a line. Raises ValueError if it can't be parsed."""
     parts = OPERAND.fullmatch(text)
     if parts is None:
-        raise ValueError(f"{text!r} is no operand of a pattern")
+        raise ValueError(f"{text!r} is not an operand of a pattern")
     mark, number = cast("Mark", parts["mark"]), parts["number"]
     return Outside(parts["name"], parts["kind"], mark, float(number) if number else None, Versions(parts["since"]))

@@ -107,7 +107,7 @@ REFUSED = {
     "w.bin\0": "which names no file",
     "*/_ORT_MEM_ADDR_/*": "onnxruntime reads memory there; save the model again with its data",
     "absent.bin": "which can't be read: No such file or directory; restore the file",
-    "folder": "which is no file; put the data file there",
+    "folder": "which is not a file; put the data file there",
     "../other/w.bin": "out of the model's folder; copy it into the folder, or allow its place: --data-root ",
     "sub/../w.bin": "out of the model's folder",
     "C:\\w.bin": "out of the model's folder",

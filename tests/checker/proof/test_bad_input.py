@@ -168,7 +168,7 @@ GIVEN: dict[str, tuple[Made, int, str]] = {
         "holds no constant of a known form; check the model"),
     "an-operator-set-beyond-all": (changed(lambda m: setattr(m.opset_import[0], "version", 1 << 62)), 0, SAME),
     "an-operator-that-is-no-text": (not_utf8("Gemmmm"), 0, SAME),
-    "an-attribute-that-is-no-text": (not_utf8("marked"), 3, "is no UTF-8; check the model"),
+    "an-attribute-that-is-no-text": (not_utf8("marked"), 3, "is not UTF-8; check the model"),
     "a-size-that-is-no-text": (
         not_utf8("batchh", "g (float[batchh,3] x, float[N,3] b) => (float[M,3] y) { y = Add(x, b) }"), 0, SAME),
     "a-type-that-no-tensor-has": (
@@ -183,7 +183,7 @@ GIVEN: dict[str, tuple[Made, int, str]] = {
     "a-location-that-is-an-address": (
         held_elsewhere(location="*/_ORT_MEM_ADDR_/*"), 2, "'*/_ORT_MEM_ADDR_/*': onnxruntime reads memory there"),
     "a-location-that-is-missing": (held_elsewhere(location="gone.bin"), 2, "at 'gone.bin', which can't be read: No"),
-    "a-location-that-is-a-pipe": (held_elsewhere(location="pipe"), 2, "of 'b' lies at 'pipe', which is no file"),
+    "a-location-that-is-a-pipe": (held_elsewhere(location="pipe"), 2, "of 'b' lies at 'pipe', which is not a file"),
     "an-offset-of-5000-digits": (
         held_elsewhere(location="w.bin", offset="9" * 5000), 2, ".. as a place in its file; give a number of bytes"),
     "a-location-out-of-the-folder": (

@@ -129,7 +129,7 @@ def test_a_value_that_contradicts_is_refused_by_the_file_s_name(
 def test_what_is_no_tensor_is_not_set() -> None:
     proto = model("y[4] = Neg(x[4])")
     proto.graph.input.append(helper.make_tensor_sequence_value_info("q", TensorProto.FLOAT, None))
-    with pytest.raises(GraphfixError, match="--set q: the input is no tensor; only tensors can be set"):
+    with pytest.raises(GraphfixError, match="--set q: the input is not a tensor; only tensors can be set"):
         load(proto).set_inputs({"q": 1}, drop=False)
 
 

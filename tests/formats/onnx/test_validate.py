@@ -360,7 +360,7 @@ def test_a_domain_that_is_no_utf_8_is_refused(place: str, words: str) -> None:
         made.opset_import.add(domain="dddd", version=1)
     with pytest.raises(GraphfixError) as caught:
         graphfix.load(made.SerializeToString().replace(b"dddd", b"dd\xff\xfe"))
-    assert f"{words}: the name b'dd\\xff\\xfe' is no UTF-8" in str(caught.value)
+    assert f"{words}: the name b'dd\\xff\\xfe' is not UTF-8" in str(caught.value)
 
 
 def test_an_operator_set_that_onnxruntime_imports_by_itself_is_of_version_1() -> None:

@@ -44,12 +44,12 @@ REFUSED = {
     "an attribute whose name is no text": (
         with_attributes("Flatten", ("aaxxiiss", 0)),
         b"aaxxiiss",
-        "is no UTF-8",
+        "is not UTF-8",
     ),
     "a name that is no text, twice": (
         with_attributes("Flatten", ("aaxxiiss", 0), ("aaxxiiss", 0)),
         b"aaxxiiss",
-        "is no UTF-8",
+        "is not UTF-8",
     ),
 }
 

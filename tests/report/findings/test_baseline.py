@@ -81,15 +81,15 @@ def test_models_are_named_from_the_folder_of_the_baseline(tmp_path: Path, monkey
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "it is no JSON"),
-        ("<<<<<<< HEAD", "it is no JSON"),
-        ("[" * 100_000, "it is no JSON"),
+        ("", "it is not JSON"),
+        ("<<<<<<< HEAD", "it is not JSON"),
+        ("[" * 100_000, "it is not JSON"),
         ("[]", "it has no 'graphfix-baseline'"),
         ('{"models": []}', "it has no 'graphfix-baseline'"),
         ('{"graphfix-baseline": 2}', "of another version"),
-        ('{"graphfix-baseline": 1}', "no lists of findings"),
-        ('{"graphfix-baseline": 1, "files": []}', "no lists of findings"),
-        ('{"graphfix-baseline": 1, "files": {"m": {}}}', "no lists of findings"),
+        ('{"graphfix-baseline": 1}', "not lists of findings"),
+        ('{"graphfix-baseline": 1, "files": []}', "not lists of findings"),
+        ('{"graphfix-baseline": 1, "files": {"m": {}}}', "not lists of findings"),
         ('{"graphfix-baseline": 1, "files": {"m": [1]}}', "finding 1 of 'm'"),
         ('{"graphfix-baseline": 1, "files": {"m": [{"code": "GF101"}]}}', "finding 1 of 'm'"),
         ('{"graphfix-baseline": 1, "files": {"m": [{"code": 1, "fingerprint": "0"}]}}', "finding 1 of 'm'"),
@@ -98,7 +98,7 @@ def test_models_are_named_from_the_folder_of_the_baseline(tmp_path: Path, monkey
 def test_what_is_no_baseline_is_refused_by_name(tmp_path: Path, content: str, said: str) -> None:
     path = tmp_path / "b.json"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(GraphfixError, match=r"no baseline|another version") as refused:
+    with pytest.raises(GraphfixError, match=r"not a baseline|another version") as refused:
         baseline.read(path)
     assert str(refused.value).startswith(f"{path}: ")
     assert said in str(refused.value)

@@ -182,7 +182,7 @@ class ExternalData:
         except OSError as error:
             raise GraphfixError(f"{where}, which can't be read: {error.strerror}; restore the file") from None
         if not regular:
-            raise GraphfixError(f"{where}, which is no file; put the data file there")
+            raise GraphfixError(f"{where}, which is not a file; put the data file there")
         return file
 
     def _number(self, name: str, declared: object) -> int:

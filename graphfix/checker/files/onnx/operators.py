@@ -115,7 +115,7 @@ _VERSIONS: Final = 1 << 31
 def schema(op: str, domain: str, version: int) -> onnx.defs.OpSchema | None:
     """Return onnx's definition of an operator in an operator set; None if onnx has no definition."""
     if not (isinstance(op, str) and isinstance(domain, str) and 0 < version < _VERSIONS):
-        return None  # a name that is no UTF-8 comes as bytes
+        return None  # a name that is not UTF-8 comes as bytes
     import onnx.defs  # imported here because the process of the runs reads the table without onnx
 
     try:

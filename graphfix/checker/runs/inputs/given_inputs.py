@@ -51,7 +51,7 @@ def _named(path: Path, given: Mapping[str, object], interface: Interface) -> dic
             raise GraphfixError(f"{path}: {no_input(name, names)}")
     for name, constant in interface.constant_feeds.items():
         if not np.array_equal(np.asarray(feeds.setdefault(name, constant)), constant):
-            raise GraphfixError(f"{path}: '{name}' is another value than --set says; leave one of the two out")
+            raise GraphfixError(f"{path}: '{name}' has another value than --set gives it; leave out one of the two")
     missing = [name for name in names if name not in feeds]
     if missing:
         raise GraphfixError(f"{path}: no value for the input '{missing[0]}'; add it under that name")
@@ -95,9 +95,9 @@ def _archive(path: Path) -> dict[str, object]:
             f"{path}: can't be read: {error.strerror or error}; give an .npz file or a test_data_set folder"
         ) from None
     except zipfile.BadZipFile as error:
-        raise GraphfixError(f"{path}: no .npz of arrays: {error}; save the inputs with numpy.savez") from None
+        raise GraphfixError(f"{path}: not an .npz file of arrays: {error}; save the inputs with numpy.savez") from None
     except (ValueError, EOFError):  # numpy suggests allow_pickle for any content that it can't read
-        raise GraphfixError(f"{path}: no .npz of arrays, or cut short; save the inputs with numpy.savez") from None
+        raise GraphfixError(f"{path}: not an .npz file, or cut short; save the inputs with numpy.savez") from None
 
 
 def _folder(path: Path, interface: Interface) -> tuple[dict[str, object], dict[str, object]]:

@@ -66,7 +66,7 @@ class DataHome:
             advice = "put the file into the model's folder"
             raise GraphfixError(f"{where} can't be used: {reason(error)}; {advice}") from error
         if not is_regular:
-            raise GraphfixError(f"{where} is no regular file; put the file itself into the model's folder")
+            raise GraphfixError(f"{where} is not a regular file; put the file itself into the model's folder")
         if not self.allows(location, file):
             how = "copy the file into it, or allow its folder"
             fault = name_fault or f"is a link out of the model's folder; {how}: --data-root {file.parent}"

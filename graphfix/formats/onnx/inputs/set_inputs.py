@@ -89,7 +89,7 @@ def _tensors(container: Container, values: Mapping[str, InputValue]) -> dict[str
         if name not in inputs:
             raise GraphfixError(f"{where}: --set {name}: {no_input(name, inputs)}")
         if not inputs[name].type.HasField("tensor_type"):
-            raise GraphfixError(f"{where}: --set {name}: the input is no tensor; only tensors can be set")
+            raise GraphfixError(f"{where}: --set {name}: the input is not a tensor; only tensors can be set")
         dtype = dtype_name(inputs[name].type.tensor_type.elem_type)
         found[name] = numpy_helper.from_array(array_of(where, name, value, dtype, declared(inputs[name])))
     return found

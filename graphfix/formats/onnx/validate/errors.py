@@ -50,7 +50,7 @@ def check_texts(names: Sequence[str], where: str) -> None:
         "".join(names)
     except TypeError:
         wrong = next(name for name in names if not isinstance(name, str))
-        raise MalformedModelError(f"{where}: the name {shown(wrong)} is no UTF-8") from None
+        raise MalformedModelError(f"{where}: the name {shown(wrong)} is not UTF-8") from None
 
 
 def text(name: str, where: str) -> str:

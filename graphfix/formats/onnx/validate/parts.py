@@ -119,7 +119,7 @@ def attribute_fault(attribute: AttributeProto, signature: Signature) -> str | No
     if field_name is not None and not attribute.ref_attr_name and not attribute.HasField(field_name):
         return "is empty"
     if isinstance(attribute.ref_attr_name, bytes):
-        return f"refers to the name {shown(attribute.ref_attr_name)}, which is no UTF-8"
+        return f"refers to the name {shown(attribute.ref_attr_name)}, which is not UTF-8"
     return None
 
 

@@ -86,7 +86,7 @@ REFUSED: dict[str, tuple[str, Change, str]] = {
     "a value of a body of no type": (
         LOOP, lambda m: body(m).value_info.add(name="kk"), "the second file does not say the type of 'kk'"),
     "a declaration of no value": (
-        PLAIN, lambda m: setattr(m.graph.value_info[0], "name", "no"), "declares 'no', which is no value"),
+        PLAIN, lambda m: setattr(m.graph.value_info[0], "name", "no"), "declares 'no', which is not a value"),
     "two nodes of one name": (
         PLAIN, lambda m: setattr(m.graph.node[1], "name", "one"), "2 nodes of the second file have the name 'one'"),
     "a node on a device": (

@@ -157,7 +157,7 @@ def test_a_constant_need_not_be_given_and_is_no_other(tmp_path: Path) -> None:
     model = replace(MODEL, inputs=(SPEC_X,), constant=((SPEC_I, I),))
     for arrays in ({"x": X}, {"x": X, "i": I}, {"x": X, "index": I}):
         assert fed(load(saved(tmp_path, **arrays), model).feeds) == {"x": X.tolist(), "i": [2, 0, 1]}
-    with pytest.raises(GraphfixError, match="'i' is another value than --set says; leave one of the two out"):
+    with pytest.raises(GraphfixError, match="'i' has another value than --set gives it; leave out one of the two"):
         load(saved(tmp_path, x=X, i=I + 1), model)
 
 

@@ -125,7 +125,7 @@ def enter_graph_names(
         world.require_in_first(("untyped", graph.name, name), f"the second file does not say the type of {name!r}")
     for name in [name for name, _ in infos[1] if name not in values]:
         world.require_in_first(
-            ("value info", graph.name, name), f"the second file declares {name!r}, which is no value"
+            ("value info", graph.name, name), f"the second file declares {name!r}, which is not a value"
         )
 
 

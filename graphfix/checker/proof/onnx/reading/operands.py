@@ -279,7 +279,7 @@ def attributes_of(node: NodeProto, environment: Environment) -> dict[str, Attrib
     for attribute in node.attribute:
         name = attribute.name
         if not isinstance(name, str):
-            raise UnprovedError(f"the name {name!r} of an attribute is no UTF-8; check the model")
+            raise UnprovedError(f"the name {name!r} of an attribute is not UTF-8; check the model")
         if name in seen:
             raise UnprovedError(f"a node {node.op_type} has two attributes {name!r}")
         seen.add(name)
