@@ -1,7 +1,7 @@
 """The pass over a graph in the order of execution, which infers the shapes and types of each node's results.
 
-The results follow from the rule of the operator; without a rule nothing is known of them. A size that stays unknown
-gets a term that is named after the value's axis.
+The results follow from the rule of the operator. An operator without a rule has unknown results. A size that stays
+unknown gets a term that is named after the value's axis.
 """
 
 from __future__ import annotations
@@ -24,19 +24,22 @@ from graphfix.shapes.dim import Dim, Incompatible, Shape, Size
 from graphfix.shapes.terms import Terms
 
 Answer: TypeAlias = tuple[Sequence[Shape | None], Sequence[int]]
-"""Shapes and element types by result. The last type of a list that is too short is that of all further results."""
+"""Shapes and element types by result.
+
+If the list of types is too short, its last type is that of all further results.
+"""
 UNANSWERED: Answer = ((), ())
 PlainAnswer: TypeAlias = tuple[Answer, TensorType | None]
-"""An answer; beside it the type of the only result, if nothing else is to be recorded of it."""
+"""An answer, and the type of the only result if nothing else must be recorded about the result."""
 Alike: TypeAlias = dict[object, PlainAnswer]
-"""The answers in one scope, by operator, number of results, and the very objects that are known of the operands."""
+"""The answers in one scope, by operator, number of results, and the type objects of the operands."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class PlainNodes:
     """The answers of one analysis for nodes without attributes whose results follow from shapes and types alone.
 
-    A model has few distinct ones.
+    A model has few different ones, so each is computed once.
     """
 
     answer: Callable[[GraphScope, Step], Answer]
@@ -55,14 +58,14 @@ class PlainNodes:
         return found
 
     def _answered(self, scope: GraphScope, step: Step, question: object) -> PlainAnswer:
-        """Compute and keep the answer to a question."""
+        """Compute the answer to a question, and cache it."""
         answer = self.answer(scope, step)
         answer_entry = self._known[question] = answer, _only_result(step, answer)
         return answer_entry
 
 
 def _only_result(step: Step, answer: Answer) -> TensorType | None:
-    """Return the type of the only result if no size is left to be named, and no elements are to be followed."""
+    """Return the type of the only result, or None if a size still needs a name or if elements must be followed."""
     shapes, codes = answer
     if not len(shapes) == len(codes) == len(step.outputs) == 1 or shapes[0] is None or not shapes[0].has_names:
         return None
@@ -78,13 +81,13 @@ class ForwardPass:
     overridable: bool
     """Whether callers may override initializers that are inputs too."""
     trust: bool | None
-    """Which stored shapes are believed (`trust` of `analysis.analyse`)."""
+    """Which stored shapes are trusted (`trust` of `analysis.analyse`)."""
     terms: Terms = field(default_factory=Terms)
     assumes: dict[str, None] = field(default_factory=dict)
     hypotheses: Hypotheses | None = None
-    """The stored sizes that may be believed; None if no stored shape is believed."""
+    """The stored sizes that may be trusted; None if no stored shape is trusted."""
     leaning: bool = False
-    """Whether any value so far leans on a stored shape."""
+    """Whether any value so far depends on a stored shape."""
     _plain: PlainNodes = field(init=False)
     _claimed: dict[GraphScope, dict[str, int]] = field(default_factory=dict)
 
@@ -93,7 +96,7 @@ class ForwardPass:
         self._plain = PlainNodes(lambda scope, step: self._answer(scope, step, step.message))
 
     def read(self, scope: GraphScope, inputs: Mapping[str, Known]) -> None:
-        """Infer a scope and the bodies inside it; `inputs` is what is known of its inputs."""
+        """Infer a scope and the bodies inside it; `inputs` has the facts about its inputs."""
         scope.clear()
         scope.readings += 1
         if scope.path != "main":
@@ -133,6 +136,7 @@ class ForwardPass:
         return overridden
 
     def _input(self, scope: GraphScope, name: str, value: Known, stored_type: int) -> None:
+        """Record the facts about an input of the scope."""
         self._enter(scope, name, value.shape, value.dtype or stored_type)
         if value.elements is not None:
             scope.elements[name] = value.elements
@@ -157,6 +161,7 @@ class ForwardPass:
                 types[outputs[0]] = found[1]
 
     def _node(self, scope: GraphScope, step: Step, inside: Sequence[GraphScope]) -> None:
+        """Infer the results of one node: a constant, a node with bodies, a call of a function, or an operator."""
         message = scope.resolved(step.message)
         if not step.domain and step.op == "Constant" and message is not None:
             self._constant(scope, message, step.outputs[0])
@@ -185,6 +190,7 @@ class ForwardPass:
 
     @staticmethod
     def _asked(scope: GraphScope, step: Step, node: NodeProto | None) -> Call:
+        """Return the call that the rules of a node read."""
         version = scope.versions.get(step.domain, 1)
         row = operators.row(step.domain, step.op, version)
         attribute_map = (
@@ -200,6 +206,7 @@ class ForwardPass:
         message: NodeProto | None = None,
         call: Call | None = None,
     ) -> None:
+        """Record the shapes, types and elements of a node's results."""
         shapes, codes = answer
         for at, name in enumerate(step.outputs):
             if name:
@@ -217,6 +224,7 @@ class ForwardPass:
             sequences.follow(call or self._asked(scope, step, message), step.outputs[0])
 
     def _constant(self, scope: GraphScope, node: NodeProto, name: str) -> None:
+        """Record the shape, type and elements of a Constant node's result."""
         for attribute in node.attribute:
             if attribute.type == AttributeProto.TENSOR:
                 scope.tensors[name] = attribute.t
@@ -239,6 +247,7 @@ class ForwardPass:
         self._enter(scope, name, None, 0)
 
     def _call(self, scope: GraphScope, step: Step) -> None:
+        """Infer the function that a node calls, and record its results."""
         found = self.calls.results(self.read, scope, step.message)
         self._results(scope, step, ([value.shape for value in found], [known.dtype for known in found]))
         for name, known in zip(step.outputs, found, strict=False):

@@ -1,4 +1,4 @@
-"""One graph of a file while its shapes are inferred: its nodes, and what is known of its values."""
+"""One graph of a file during shape inference: its nodes, and the facts about its values."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from graphfix.shapes.terms import Terms
 
 INTEGERS = (TensorProto.INT64, TensorProto.INT32)
 FLOATS_LIMIT = 16
-"""Scales are read of a constant of at most this many elements."""
+"""The greatest number of elements of a constant of scales that is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a value that comes into a scope."""
+    """The facts about a value that enters a scope."""
 
     shape: Shape | None
-    """None where nothing is known."""
+    """The shape; None if nothing is known of it."""
     dtype: int
     elements: tuple[Size, ...] | None = None
     leans: bool = False
@@ -51,63 +51,69 @@ class Restated(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class TensorType:
-    """What is known of a value: one object for all results of nodes that look alike."""
+    """The shape and element type of a value. Results of equal nodes share one object."""
 
     shape: Final[Shape]
     dtype: Final[int]
-    """The element type, 0 where it is not known."""
+    """The element type as a number of TensorProto; 0 if it is unknown."""
 
 
 ABSENT = TensorType(UNRANKED, 0)
-"""Of an operand that is left out."""
+"""The type of an operand that is left out."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class GraphScope:
-    """One graph of the file with what is known of its values."""
+    """One graph of the file, with the facts about its values."""
 
     path: str
     steps: Steps
     graph: GraphProto | None
-    """The graph's message; None where the scope is that of a function."""
+    """The message of the graph; None if the scope belongs to a function."""
     outer: GraphScope | None = None
     versions: Mapping[str, int] = field(default_factory=dict)
     types: dict[str, TensorType] = field(default_factory=dict)
     elements: dict[str, tuple[Size, ...]] = field(default_factory=dict)
     """The elements of small integer vectors and scalars, as far as they are known; they may be negative."""
     unranked: dict[str, Shape] = field(default_factory=dict)
-    """Vectors that hold the shape of a value whose rank is not known."""
+    """By the name of an integer vector: the unranked shape whose sizes it contains."""
     sequences: dict[str, tuple[Shape, ...]] = field(default_factory=dict)
-    """What sequences hold, where it is known how many tensors there are."""
+    """By the name of a sequence: the shapes of its tensors, if their number is known."""
     claims: dict[str, Dims] = field(default_factory=dict)
-    """By value: its stored shape; the last one where the file stores several."""
+    """By value: its stored shape; the last one if the file stores several."""
     other_claims: Sequence[tuple[str, Dims]] = ()
-    """Further stored shapes, each with its value: those that differ from the last one, and all of a function, because
-    nothing is inferred from these."""
+    """More stored shapes as pairs of value and dims.
+
+    In a graph: those that differ from the last one. In a function: all of them, because no shape is inferred from
+    these.
+    """
     function: FunctionProto | None = None
-    """The function's message; None where the scope is that of a graph."""
+    """The message of the function; None if the scope belongs to a graph."""
     tensors: dict[str, TensorProto] = field(default_factory=dict)
-    """The constants: initializers that no caller overrides, and what Constant nodes hold."""
+    """The constants: initializers that no caller can override, and the tensors of Constant nodes."""
     stale: dict[str, str] = field(default_factory=dict)
-    """Why a stored shape can't be trusted."""
+    """By value: the reason why its stored shape can't be trusted."""
     misstated: dict[str, Restated] = field(default_factory=dict)
-    """The wrong stored shapes: those of `stale`, wrong names, and numbers in the place of sizes that vary."""
+    """The wrong stored shapes: those of `stale`, wrong names, and numbers in place of sizes that vary."""
     assumed: set[str] = field(default_factory=set)
-    """Values whose rank is the stored one, for it could not be computed."""
+    """Values with the stored rank, because no rank could be computed."""
     leaning: set[str] = field(default_factory=set)
-    """Values of which rank or sizes lean, themselves or through operands, on a stored shape."""
+    """Values whose rank or sizes depend on a stored shape, directly or through operands."""
     bindings: Mapping[str, AttributeProto | None] | None = None
-    """Of a function: the attributes that its calls give it, None for one that they do not agree on."""
+    """The attributes that the calls of a function set; None for an attribute on which the calls differ."""
     children: dict[tuple[int, str], GraphScope] = field(default_factory=dict)
     readings: int = 0
-    """How often it was inferred: a body is again where what its node carries was widened."""
+    """How often the scope was inferred.
+
+    A body is inferred again each time the types of its loop-carried values are widened.
+    """
     terms: Terms = field(default_factory=Terms)
-    """Arithmetic with sizes: one for all scopes of a model, while they are read."""
+    """The arithmetic of sizes. All scopes of a model share one object during inference."""
     assumes: dict[str, None] = field(default_factory=dict)
-    """What is assumed of sizes, each once: likewise one for all scopes."""
+    """The assumptions about sizes, without duplicates. All scopes of a model share one object."""
 
     def stored(self) -> Iterator[ValueInfoProto]:
-        """Yield what states the shapes of computed values, and those of a body's inputs."""
+        """Yield the messages that declare the shapes of computed values, and those of a body's inputs."""
         if self.graph is not None:
             yield from self.graph.value_info
             yield from self.graph.output
@@ -116,28 +122,28 @@ class GraphScope:
             yield from self.function.value_info
 
     def stored_shapes(self) -> list[tuple[str, Dims]]:
-        """Return what `stored` states of ranked values, by name."""
+        """Return pairs of name and dims of the values that `stored` declares with a rank."""
         return [(value.name, dims) for value in self.stored() if (dims := declared(value)) is not None]
 
     def find(self, name: str) -> GraphScope | None:
-        """Return the innermost scope that defines the name."""
+        """Return the innermost scope that defines the name; None if no scope does."""
         scope: GraphScope | None = self
         while scope is not None and name not in scope.types:
             scope = scope.outer
         return scope
 
     def shape(self, name: str) -> Shape:
-        """Return the shape of a visible value; unranked, named after the value, where nothing is known."""
+        """Return the shape of a visible value. If nothing is known, it is unranked and named after the value."""
         scope = self.find(name)
         return scope.types[name].shape if scope is not None else Shape(None, (f"?{name}",))
 
     def own_shape(self, name: str) -> Shape | None:
-        """Return the shape of a value of this graph, None where it has none of that name."""
+        """Return the shape of a value of this graph; None if this graph has no value of that name."""
         own_type = self.types.get(name)
         return own_type.shape if own_type is not None else None
 
     def type_of(self, name: str) -> TensorType:
-        """Return what is known of an operand."""
+        """Return the type of an operand; ABSENT for the empty name."""
         if not name:
             return ABSENT
         at = self.find(name)
@@ -147,12 +153,15 @@ class GraphScope:
         return TensorType(self.shape(name), self.dtype(name))
 
     def vector(self, name: str) -> tuple[Size, ...] | None:
-        """Return the elements of a visible integer vector or scalar; they may be negative."""
+        """Return the elements of a visible integer vector or scalar, or None. They may be negative."""
         at = self.find(name) if name else None
         return (at if at is not None else self).elements.get(name)  # a vector that an edit made has no type
 
     def content(self, name: str) -> Shape | None:
-        """Return the shape that a visible vector holds: `Shape(x)` holds x's."""
+        """Return the shape whose sizes a visible vector contains, or None.
+
+        For the result of `Shape(x)` this is the shape of x.
+        """
         elements = self.vector(name)
         if elements is None:
             at = self.find(name) if name else None
@@ -160,18 +169,18 @@ class GraphScope:
         return None if any(isinstance(size, int) and size < 0 for size in elements) else Shape(elements)
 
     def ints(self, name: str) -> tuple[int, ...] | None:
-        """Return the elements of a visible vector where all are numbers."""
+        """Return the elements of a visible vector if all of them are numbers, or None."""
         elements = self.vector(name)
         ints = tuple(size for size in elements or () if isinstance(size, int))
         return ints if elements is not None and len(ints) == len(elements) else None
 
     def tensor(self, name: str) -> TensorProto | None:
-        """Return the tensor of a visible constant."""
+        """Return the tensor of a visible constant, or None."""
         at = self.find(name) if name else None
         return at.tensors.get(name) if at is not None else None
 
     def floats(self, name: str) -> tuple[float, ...] | None:
-        """Return the elements of a visible constant that is a small float32 vector."""
+        """Return the elements of a visible constant that is a small float32 vector, or None."""
         tensor = self.tensor(name)
         if tensor is None or tensor.data_type != TensorProto.FLOAT or len(tensor.dims) != 1:
             return None
@@ -180,19 +189,19 @@ class GraphScope:
         return elements_of(tensor)
 
     def leans(self, name: str) -> bool:
-        """Whether what is known of a visible value leans on a stored shape."""
+        """Return whether the facts about a visible value depend on a stored shape."""
         at = self.find(name) if name else None
         return at is not None and name in at.leaning
 
     def bound(self, name: str) -> AttributeProto | None:
-        """Return the attribute of the function around that a reference names, None where it is not known."""
+        """Return the attribute of the enclosing function with this name; None if it is unknown."""
         scope: GraphScope | None = self
         while scope is not None and scope.bindings is None:
             scope = scope.outer
         return scope.bindings.get(name) if scope is not None and scope.bindings is not None else None
 
     def resolved(self, node: NodeProto) -> NodeProto | None:
-        """Return the node with the attributes that it refers to in their places; None where one is not known."""
+        """Return the node with attribute references replaced by their values; None if a value is unknown."""
         if not any(attribute.ref_attr_name for attribute in node.attribute):
             return node
         copy = NodeProto()
@@ -208,7 +217,7 @@ class GraphScope:
         return copy
 
     def clear(self) -> None:
-        """Forget what is known of the values."""
+        """Remove all facts about values."""
         facts = self.types, self.elements, self.unranked, self.sequences, self.tensors
         for each in (*facts, self.stale, self.misstated):
             each.clear()
@@ -216,7 +225,7 @@ class GraphScope:
         self.leaning.clear()
 
     def dtype(self, name: str) -> int:
-        """Return the element type of a visible value, 0 where it is not known."""
+        """Return the element type of a visible value; 0 if it is unknown."""
         at: GraphScope | None = self
         while at is not None:
             value_type = at.types.get(name)
@@ -233,7 +242,7 @@ class GraphScope:
 
 
 Read: TypeAlias = Callable[[GraphScope, Mapping[str, Known]], None]
-"""Infers a scope of whose inputs this is known."""
+"""The function that infers a scope from the facts about its inputs."""
 
 
 def versions_of(imports: Iterable[OperatorSetIdProto]) -> dict[str, int]:
@@ -248,7 +257,10 @@ def scope_of(
     versions: Mapping[str, int],
     nodes: Steps | None = None,
 ) -> GraphScope:
-    """Make the scope of a graph and of the bodies inside it, nothing inferred; `nodes` where they were read before."""
+    """Make the scopes of a graph and of its bodies, without inference.
+
+    `nodes` are the graph's nodes if they were read before.
+    """
     scope = GraphScope(path, steps(graph.node) if nodes is None else nodes, graph, outer, versions)
     stored = scope.stored_shapes()
     scope.claims = dict(stored)
@@ -273,9 +285,9 @@ def bodies_of(nodes: Sequence[NodeProto], scope: GraphScope) -> Iterator[tuple[G
 
 
 def input_shape(name: str, dims: Dims, symbols: Mapping[str, Size], unnamed: Mapping[str, Size]) -> Shape:
-    """Return an input's declared dims as terms: an unknown one is named after its axis.
+    """Return an input's declared dims as terms. An unknown dim is named after its axis.
 
-    `unnamed`: by `input[axis]`, what an unknown one is instead.
+    `unnamed` has terms for unknown dims, by `input[axis]`, which are used in place of that name.
     """
     return Shape(
         tuple(
@@ -290,12 +302,15 @@ def input_shape(name: str, dims: Dims, symbols: Mapping[str, Size], unnamed: Map
 
 
 def unknown_name(name: str, axis: int) -> str:
-    """What names the size of an axis for which the file has no symbol."""
+    """Return the name of the size of an axis for which the file has no symbol."""
     return f"?{name}.{axis}"
 
 
 def agreed(shapes: Sequence[Shape | None]) -> Shape | None:
-    """Return what all shapes have, None where their ranks differ or one is not known: [2,N], [2,M] -> [2,?]."""
+    """Return the shape on which all shapes agree: `[2,N]` and `[2,M]` give `[2,?]`.
+
+    Return None if the ranks differ, or if one of them is unknown.
+    """
     ranked_shapes = [shape for shape in shapes if shape is not None and shape.axes is not None]
     if len(ranked_shapes) != len(shapes) or len({shape.rank for shape in ranked_shapes}) != 1:
         return None

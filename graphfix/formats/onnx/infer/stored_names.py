@@ -1,8 +1,8 @@
-"""Sizes that a file stores of inner values, as terms: what an exporter writes, such as `batch*heads` or `s0//2 + 1`.
+"""Read the sizes that a file stores for inner values as terms, such as `batch*heads` or `s0//2 + 1` of an exporter.
 
-Each is a hypothesis: proved where the rules compute the same term; refuted where they compute one that is another
-number at every size that is tried; else open. What is not understood, a function or a name that no input has, is left
-out.
+Each stored size is a hypothesis. It is proved if the rules compute the same term. It is refuted if the rules compute a
+term that has another value at every sample. Otherwise it is open. A text that can't be parsed, a function, or a name
+that no input has, is ignored.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Places: TypeAlias = Mapping[str, tuple[str, int]]
 """By symbol: an input that has it, and the axis."""
 
 OF_FUNCTION = "?function "
-"""How the names begin of sizes of a function's operands on which its calls do not agree."""
+"""The prefix of the names of sizes of a function's operands on which its calls differ."""
 MOST_POWER = 4
 _NUMBER_IN_WORD = r"(?<!\w)\d+[A-Za-z_]"
-"""Python warns of `2x` where it is parsed; no exporter means anything by it."""
+"""Matches a text such as `2x`, of which Python's parser warns. No exporter writes sizes in this way."""
 _SMALL = (2, 3, 5, 7, 11, 13, 17, 19)
 _APART = (137, 131, 127, 113, 109, 107, 103, 101)
 _MANY_DIVISORS = 5040
@@ -35,15 +35,15 @@ _MANY_DIVISORS = 5040
 
 @dataclass(frozen=True, slots=True)
 class StoredNames:
-    """What a file says of sizes, as it was read: later edits say nothing new."""
+    """The sizes that a file states, as they were read. Later edits do not change them."""
 
     places: Places
     dims: Mapping[str, Dims]
-    """By value of the main graph that has a size to say; inputs are not among them."""
+    """By value of the main graph: its stored dims. Inputs are not included."""
 
     @classmethod
     def of(cls, inputs: Mapping[str, Dims | None], claims: Mapping[str, Dims]) -> StoredNames:
-        """What is declared of the inputs and stored of other values."""
+        """Return the record of the declared dims of inputs and of the stored dims of other values."""
         places: dict[str, tuple[str, int]] = {}
         for name, dims in inputs.items():
             for axis, size in enumerate(dims or ()):
@@ -54,26 +54,26 @@ class StoredNames:
 
 @dataclass(slots=True)
 class Hypotheses:
-    """The stored sizes as terms over the sizes that the inputs have."""
+    """The stored sizes as terms over the sizes of the inputs."""
 
     stored: StoredNames
     terms: Terms
     symbols: Mapping[str, Size]
-    """What the symbols of the inputs are, as far as they are known."""
+    """The sizes of the symbols of the inputs, as far as they are known."""
     believed: list[StoredSize] = field(default_factory=list)
     shapes: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
-    """By value: the believed stored shape of a result of an operator without a rule; None for an unparsed size."""
+    """By value: the trusted stored shape of a result of an operator without a rule; None for an unparsed size."""
     _found: dict[str, Size | None] = field(default_factory=dict)
     _refuted: dict[tuple[Parts, str], bool] = field(default_factory=dict)
     _labels: dict[str, Parts] = field(default_factory=dict)
-    """By name that is no arithmetic over the inputs' sizes: the first of these sizes that it is stored for."""
+    """By a name that is no expression over the inputs' sizes: the first input size for which it is stored."""
     _ambiguous: set[str] = field(default_factory=set)
-    """The names that are stored for several of these sizes."""
+    """The names that are stored for several input sizes."""
     _chosen: list[dict[Parts, int]] = field(default_factory=list)
 
     @classmethod
     def over(cls, stored: StoredNames, terms: Terms, inputs: Mapping[str, Shape | None]) -> Hypotheses:
-        """The hypotheses over the shapes of the inputs as they are now: some sizes may be bound."""
+        """Return the hypotheses over the current shapes of the inputs, in which some sizes may be bound."""
         symbols: dict[str, Size] = {}
         for text, (name, axis) in stored.places.items():
             shape = inputs.get(name)
@@ -82,7 +82,7 @@ class Hypotheses:
         return cls(stored, terms, symbols)
 
     def size(self, stored: str | int | None) -> Size | None:
-        """The term of a stored size; None where it is not understood."""
+        """Return the term of a stored size; None if it can't be parsed."""
         if not isinstance(stored, str):
             return stored
         if stored not in self._found:
@@ -90,23 +90,27 @@ class Hypotheses:
         return self._found[stored]
 
     def refuted(self, computed: Size, stored: Size) -> bool:
-        """Whether both are known, and are two numbers at every size that is tried.
+        """Return whether the computed and the stored term have different values at every sample.
 
-        What is stored of further sizes of inputs is no contradiction, but relates them: `total` for `past + seq`.
+        A stored term with an input size that the computed term lacks is not refuted, because it relates the two:
+        `total` may be `past + seq`.
         """
         if isinstance(computed, int) or isinstance(stored, int) or same(computed, stored):
-            return False  # a number is compared with the stored ones; a name says less than it
+            # # A computed number is compared with stored numbers elsewhere; a stored name gives less information than
+            # it.
+            return False
         if self._is_input_size(computed) and self._is_input_size(stored):
-            return True  # the size of one input is no name for that of another
+            return True  # # the size of one input is not a name for the size of another input
         if not self._sizes_in(stored) <= self._sizes_in(computed):
             return False
         return all(have is not None and have != said for have, said in self._tried(computed, stored))
 
     def is_open(self, computed: Size, stored: Size) -> bool:
-        """Whether the rules neither prove nor refute what is stored.
+        """Return whether the rules neither prove nor refute a stored size.
 
-        Either they do not know the size, or it is the stored one at sizes that are tried: min(16, N) for N. A number
-        has to be it at all of them: what was exported at one size is no evidence.
+        The size is open if the rules do not know it, or if it has the stored value at a sample: min(16, N) and N. A
+        stored number must agree at all samples, because a model that was exported at one size is no evidence for other
+        sizes.
         """
         if isinstance(computed, int) or same(computed, stored):
             return False
@@ -114,7 +118,7 @@ class Hypotheses:
         return all(agree) if isinstance(stored, int) else any(agree)
 
     def believe(self, name: str, shape: Shape) -> Shape | None:
-        """Take the stored sizes of a value that are open in the place of those that are known; None where none is."""
+        """Return the shape with its open sizes replaced by the stored ones; None if no size is open."""
         stored, axes = self.stored.dims.get(name, ()), shape.axes
         if axes is None or len(stored) != len(axes):
             return None
@@ -126,16 +130,19 @@ class Hypotheses:
         return Shape(tuple([found.get(axis, size) for axis, size in enumerate(axes)]))
 
     def shape(self, name: str, stored: Dims) -> Sequence[Size]:
-        """Believe the stored shape of a result of an operator without a rule; return it with unparsed sizes unknown."""
+        """Trust the stored shape of a result of an operator without a rule; return its sizes.
+
+        Unparsed sizes are unknown.
+        """
         sizes = [self.size(text) for text in stored]
         known_sizes = [None if size is None else str(text) for text, size in zip(stored, sizes, strict=True)]
         self.shapes[name] = tuple(known_sizes)
         return [Dim() if size is None else size for size in sizes]
 
     def varies(self, computed: Size, stored: int) -> bool:
-        """Whether a number is stored where the size follows from free sizes of inputs and is another one for some.
+        """Return whether a number is stored for a size that depends on free sizes and has another value at a sample.
 
-        In a function the sizes of its operands do: its calls do not agree on them.
+        In a function the sizes of its operands vary too if its calls differ on them.
         """
         if isinstance(computed, int):
             return False
@@ -144,9 +151,10 @@ class Hypotheses:
         return any(have is not None and have != said for have, said in self._tried(computed, stored))
 
     def is_refuted(self, computed: Size, stored: str) -> bool:
-        """Whether a stored name is refuted by the computed size.
+        """Return whether the computed size refutes a stored name.
 
-        So is the name of a free size of an input by a number, and a name that stands for two sizes.
+        A name of a free input size is also refuted by a computed number, and a name that is stored for two input sizes
+        is refuted by each named size.
         """
         if isinstance(computed, int):
             return isinstance(self.symbols.get(stored), Dim)
@@ -159,9 +167,11 @@ class Hypotheses:
         return self._refuted[key]
 
     def enter_labels(self, computed: Sequence[Size], stored: Dims) -> None:
-        """Note for which inputs' sizes the names stand that no input has: one that stands for two says nothing.
+        """Record which input sizes have a stored name that no input declares.
 
-        Sizes that are computed are not compared: onnx's inference gives one name to those that an operator needs equal.
+        A name for two input sizes becomes ambiguous.
+
+        Computed sizes are not compared: onnx's inference gives one name to sizes that an operator needs equal.
         """
         for size, said in zip(computed, stored, strict=False):
             if not isinstance(said, str) or isinstance(size, int) or self.size(said) is not None:
@@ -170,14 +180,15 @@ class Hypotheses:
                 self._ambiguous.add(said)
 
     def _is_input_size(self, size: Dim) -> bool:
-        """Whether a size is that of an input's axis, and no arithmetic."""
+        """Return whether a size is that of an input's axis, and not a result of arithmetic."""
         return any(isinstance(each, Dim) and each.parts == size.parts for each in self.symbols.values())
 
     def _samples(self) -> Sequence[Mapping[Parts, int]]:
-        """The sizes that are tried.
+        """Return the sets of input sizes at which terms are compared.
 
-        Small ones, for what holds below a bound; great ones in the other order, for the greater of two sizes; ones with
-        many divisors, for what holds where a division has no rest.
+        The first set has small sizes, for facts that hold below a bound. The second has larger sizes in descending
+        order, so that the greater of two sizes changes. The third has sizes with many divisors, for facts that hold if
+        a division leaves no remainder.
         """
         if self._chosen:
             return self._chosen
@@ -191,7 +202,7 @@ class Hypotheses:
         return self._chosen
 
     def _sizes_in(self, size: Size) -> set[Parts]:
-        """The sizes of inputs that a term is made of."""
+        """Return the input sizes that occur in a term."""
         sample = self._samples()[0]
         return {
             parts
@@ -200,11 +211,12 @@ class Hypotheses:
         }
 
     def _tried(self, computed: Size, stored: Size) -> Iterator[tuple[int | None, int | None]]:
-        """Yield what both are at the sizes that are tried; the first is None where it is made of an unknown size."""
+        """Yield the values of both terms at each sample. The first one is None if it contains an unknown size."""
         for sample in self._samples():
             yield self.terms.number(computed, sample), self.terms.number(stored, sample)
 
     def _parsed(self, text: str) -> Size | None:
+        """Return the term of a text; None if it is not an expression over the inputs' sizes."""
         if text in self.symbols:
             return self.symbols[text]
         if len(text) > LONGEST or re.search(_NUMBER_IN_WORD, text):
@@ -212,12 +224,12 @@ class Hypotheses:
         try:
             tree = ast.parse(text.strip(), mode="eval")
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None  # a label, which says nothing
+            return None  # # a label, which gives no size
         found = self._term(tree.body)
         return as_size(found) if isinstance(found, int) or (found is not None and found.parts) else None
 
     def _term(self, node: ast.expr) -> Size | None:
-        """The term of an expression; None where a part of it is not understood."""
+        """Return the term of an expression; None if a part of it can't be parsed."""
         if isinstance(node, ast.Constant):
             return node.value if type(node.value) is int else None
         if isinstance(node, ast.Name):
@@ -232,6 +244,7 @@ class Hypotheses:
         return None
 
     def _of_two(self, node: ast.BinOp) -> Size | None:
+        """Return the term of a binary operation, or None. Powers are expanded up to `MOST_POWER`."""
         one, two = self._term(node.left), self._term(node.right)
         if one is None or two is None:
             return None
@@ -250,6 +263,7 @@ class Hypotheses:
         return None if operation is None or (divides and two == 0) else operation(one, two)
 
     def _called(self, name: str, operands: Sequence[ast.expr]) -> Size | None:
+        """Return the term of a call of floor, ceiling, Max, Min, Mod or FloorDiv, or None."""
         if name in ("floor", "ceiling", "ceil"):
             return self._rounded(name, operands[0]) if len(operands) == 1 else None
         sizes = [size for each in operands if (size := self._term(each)) is not None]
@@ -262,7 +276,10 @@ class Hypotheses:
         return None
 
     def _rounded(self, name: str, node: ast.expr) -> Size | None:
-        """A quotient rounded down or up; of what is whole nothing is rounded."""
+        """Return a quotient rounded down or up.
+
+        An argument that is not a quotient is an integer and is returned unchanged.
+        """
         if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)):
             return self._term(node)
         one, two = self._term(node.left), self._term(node.right)
@@ -272,5 +289,5 @@ class Hypotheses:
 
 
 def _within(size: Dim, number: int) -> int:
-    """A number in the range that a size has."""
+    """Return a number in the range of a size."""
     return size.lo + number if size.hi is None else size.lo + number % (size.hi - size.lo + 1)
