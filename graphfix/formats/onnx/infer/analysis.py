@@ -1,8 +1,8 @@
-"""All that is inferred of a model: its main graph, the bodies inside it, and its local functions by their calls.
+"""Infer the types of a whole model: its main graph, the bodies inside it, and the local functions from their calls.
 
-Stored shapes are claims: they are compared with what is computed, and only where no rank follows the stored one is
-assumed, and recorded. A name that is stored in the file is no evidence, but for the symbols of the graph's inputs:
-unless it is asked for (`trust`), where it is neither proved nor refuted (`stored_names`).
+Stored shapes are compared with the computed ones. Only if no rank is computed, the stored rank is assumed, and recorded
+as an assumption. Stored names are not trusted, except the symbols of the graph's inputs. With `trust`, stored sizes
+that the rules neither prove nor refute are trusted too (`stored_names`).
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from graphfix.shapes.dim import Dim, Shape, Size, symbol
 
 @dataclass(slots=True)
 class Facts:
-    """The scopes of a model, and what was assumed of them."""
+    """The scopes of a model, and the assumptions of the inference."""
 
     main: GraphScope
     functions: dict[FunctionKey, GraphScope]
-    """Those that are called; a function that nobody calls is not inferred."""
+    """The functions that are called; a function without a call is not inferred."""
     assumes: list[str]
     stored: StoredNames
-    """What the file says of sizes inside it."""
+    """The sizes that the file states for inner values."""
     believed: Sequence[StoredSize | StoredShape] = ()
 
     def scopes(self) -> list[GraphScope]:
-        """Every scope, an outer one before those inside it."""
+        """Return every scope, an outer one before those inside it."""
         return [scope for top in (self.main, *self.functions.values()) for scope in top.walk()]
 
 
@@ -59,12 +59,12 @@ def analyse(
 ) -> Facts:
     """Infer the shapes of every value; `proto` is not changed.
 
-    `ranges`: what sizes of inputs are, by symbol, or by `input[axis]` where there is none: narrowed, or another's;
-    `sums`: likewise, what is a sum of others.
+    `ranges` gives terms for sizes of inputs, by symbol, or by `input[axis]` for a size without a symbol: a size with a
+    range, or the size of another input. `sums` gives sizes that are sums of others in the same way.
 
-    `trust`: None believes the stored shapes of results of operators without a rule, and stored ranks that the rules
-    leave open; True also stored sizes that they neither prove nor refute; False nothing. `stored`: the sizes that the
-    file was read with, where it was edited.
+    `trust`: None trusts the stored shapes of results of operators without a rule, and stored ranks that the rules leave
+    open. True also trusts stored sizes that the rules neither prove nor refute. False trusts nothing. `stored` contains
+    the sizes that the file had when it was read, if it was edited since.
     """
     main = scope_of(proto.graph, "main", None, versions_of(proto.opset_import) or {"": 1}, nodes)
     holders: dict[str, list[str]] = {}
@@ -105,7 +105,7 @@ def analyse(
 
 
 def _shapes_believed(main: GraphScope, hypotheses: Hypotheses) -> Iterator[StoredShape]:
-    """Yield the stored shapes that are believed, in the order of the nodes."""
+    """Yield the stored shapes that are trusted, in the order of the nodes."""
     if not hypotheses.shapes:
         return
     for (domain, op), outputs in zip(main.steps.operators, main.steps.outputs, strict=True):
@@ -115,13 +115,13 @@ def _shapes_believed(main: GraphScope, hypotheses: Hypotheses) -> Iterator[Store
 
 
 def _unnamed(label: str) -> Dim:
-    """The size of `input[axis]`, for which the file has no symbol."""
+    """Return the size of `input[axis]`, for which the file has no symbol."""
     name, axis = place(label) or (label, 0)
     return Dim((unknown_name(name, axis),))
 
 
 def _functions(main: GraphScope, forward: ForwardPass) -> dict[FunctionKey, GraphScope]:
-    """One scope a called function, callers before callees: what all its calls agree on."""
+    """Return one scope for each called function, callers first, with the facts on which all its calls agree."""
     bodies = forward.calls.functions
     if not bodies:
         return {}
@@ -179,7 +179,7 @@ def _function_scope(function: FunctionProto) -> GraphScope:
 def _inputs(
     function: FunctionProto, scope: GraphScope, calls: Sequence[tuple[GraphScope, NodeProto]]
 ) -> dict[str, Known]:
-    """What all calls agree on, by operand."""
+    """Return the facts on which all calls agree, by operand."""
     found: dict[str, Known] = {}
     for index, name in enumerate(function.input):
         operands = [(at, node.input[index] if index < len(node.input) else "") for at, node in calls]
@@ -192,7 +192,7 @@ def _inputs(
 
 
 def _input_shape(shapes: Sequence[Shape | None], term: str) -> Shape:
-    """Return the shape that all calls agree on; what stays open is named after the input."""
+    """Return the shape on which all calls agree. Open sizes are named after the input."""
     shape = agreed(shapes)
     if shape is None:
         return Shape(None, (term,))

@@ -1,7 +1,7 @@
-"""Bodies: what an If's branches have in common, and what holds in every iteration of a Loop or Scan.
+"""Bodies: the types on which an If's branches agree, and the types that hold in every iteration of a Loop or Scan.
 
-By induction: the shape that enters an iteration holds in all of them if the body gives it back. An axis (or the rank)
-that the body changes is widened, and the body is read again without it.
+The inference is an induction: a shape that enters an iteration holds in all iterations if the body returns it. If the
+body changes an axis (or the rank), that axis is widened to an unknown size, and the body is read again.
 """
 
 from __future__ import annotations
@@ -19,18 +19,21 @@ from graphfix.results.records import dataclass, field
 from graphfix.shapes.dim import UNKNOWN, UNRANKED, Dim, Parts, Shape, Size, is_symbol, same
 
 ROUNDS = 12
-"""So often a body is read; then nothing is assumed of what it carries, as where the budget is spent."""
+"""The greatest number of readings of a body.
+
+Afterwards, or if the budget is spent, the shapes of loop-carried values are unranked.
+"""
 SCANS_AXES_SINCE = 9
-"""Before it a Scan has a batch axis of its own: its body is not followed."""
+"""Before this operator set a Scan has an additional batch axis, and its body is not followed."""
 
 
 @dataclass(slots=True)
 class Carried:
-    """What one value has in every iteration: what it enters with, without the axes that changed."""
+    """A loop-carried value: the shape with which it enters the loop, and the axes that iterations change."""
 
     name: str
     returned: str
-    """What the body gives back for it."""
+    """The output of the body that becomes this value in the next iteration."""
     entered: Shape
     dtype: int
     leans: bool
@@ -38,11 +41,11 @@ class Carried:
     rank_changes: bool = False
 
     def entering_value(self, body: GraphScope) -> Known:
-        """What is known of it in every iteration."""
+        """Return the facts about the value that hold in every iteration."""
         return Known(self.inside(body), self.dtype, leans=self.leans)
 
     def inside(self, body: GraphScope) -> Shape:
-        """The shape in every iteration."""
+        """Return the shape that holds in every iteration. Sizes that change are named after the body's input."""
         if self.entered.axes is None or self.rank_changes:
             return Shape(None, (f"?{body.path}:{self.name}",))
         sizes = enumerate(self.entered.axes)
@@ -51,13 +54,16 @@ class Carried:
         )
 
     def outside(self) -> Shape | None:
-        """The shape after the last iteration: the sizes that change have no name there."""
+        """Return the shape after the last iteration; None if its rank is unknown.
+
+        Sizes that change are unknown there.
+        """
         if self.entered.axes is None or self.rank_changes:
             return None
         return Shape(tuple([UNKNOWN if at in self.changed else size for at, size in enumerate(self.entered.axes)]))
 
     def widen(self, body: GraphScope) -> bool:
-        """Compare with what the body gives back, and say whether something was widened."""
+        """Compare the shape with the one that the body returns, and return whether an axis or the rank was widened."""
         if self.entered.axes is None or self.rank_changes:
             return False
         left = body.shape(self.returned)
@@ -71,13 +77,13 @@ class Carried:
 
 
 def joined(bodies: Sequence[GraphScope]) -> Results:
-    """Return an If's results: what both branches agree on; different ranks leave the result unranked."""
+    """Return an If's results: the shapes on which both branches agree. Different ranks make a result unranked."""
     outputs = [[body.shape(value.name) for value in body.graph.output] for body in bodies if body.graph is not None]
     return tuple([agreed(pair) for pair in zip(*outputs, strict=False)])
 
 
 def loop(scope: GraphScope, step: Step, body: GraphScope, read: Read, budget: Budget) -> Results:
-    """Return a Loop's results: the carried values, and the stacked ones."""
+    """Return a Loop's results: the loop-carried values, then the scan outputs."""
     if body.graph is None:
         return NOTHING
     iteration, condition, names = _named(body.graph)
@@ -91,7 +97,10 @@ def loop(scope: GraphScope, step: Step, body: GraphScope, read: Read, budget: Bu
 
 
 def _collected(body: GraphScope, name: str, names_outside: frozenset[Parts], *, runs: bool) -> Shape | None:
-    """What a Loop stacks of one value; where it may not run at all, onnxruntime takes the sizes that are declared."""
+    """Return the shape of a scan output of a Loop. If the Loop may run no iteration, only declared sizes are kept.
+
+    Without an iteration onnxruntime returns the sizes that the body declares.
+    """
     axes, said = body.shape(name).axes, body.claims.get(name)
     if axes is None:
         return None
@@ -103,7 +112,10 @@ def _collected(body: GraphScope, name: str, names_outside: frozenset[Parts], *, 
 
 
 def _runs(scope: GraphScope, step: Step) -> bool:
-    """Return whether a Loop surely has an iteration: its number is at least 1, and its condition is true or absent."""
+    """Return whether a Loop certainly has an iteration.
+
+    Its trip count must be at least 1, and its condition true or absent.
+    """
     count, condition = [*step.inputs[:2], "", ""][:2]
     elements = scope.vector(count) if count else None
     if not elements or not _is_positive(elements[0]):
@@ -124,18 +136,25 @@ def _is_true(tensor: TensorProto | None) -> bool:
 
 
 def _named(graph: GraphProto) -> tuple[str, str, list[str]]:
+    """Return the names of the iteration number, of the condition, and of the loop-carried values inside the body."""
     iteration, condition, *names = [*[value.name for value in graph.input], "", ""][: max(2, len(graph.input))]
     return iteration, condition, names
 
 
 def _iteration(graph: GraphProto) -> Known:
-    """The number of the iteration: onnxruntime makes it of the rank that the body declares, and needs to be told."""
+    """Return the facts about the iteration number.
+
+    onnxruntime gives it the rank that the body declares; else it is unknown.
+    """
     said = declared(graph.input[0]) if graph.input else None
     return NOTHING_KNOWN if said is None else Known(Shape((1,) * len(said)), TensorProto.INT64)
 
 
 def _condition(scope: GraphScope, step: Step, graph: GraphProto) -> Shape | None:
-    """The condition inside: onnxruntime makes it of the rank that the body declares."""
+    """Return the shape of the condition inside the body; None unless it is certainly a scalar.
+
+    onnxruntime gives the condition the rank that the body declares.
+    """
     given = scope.shape(step.inputs[1]) if len(step.inputs) > 1 and step.inputs[1] else None
     said = declared(graph.input[1]) if len(graph.input) > 1 else None
     return given if given is not None and given.axes == () and said in (None, ()) else None
@@ -148,12 +167,12 @@ def _names_of(shapes: Iterable[Shape | None]) -> frozenset[Parts]:
 
 
 def _lasting(size: Size, names_outside: frozenset[Parts]) -> Size:
-    """Return a size inside as a size of the stack: a name from inside may mean another size in each iteration."""
+    """Return a size inside a body as a size of the stacked result. A name from inside may differ in each iteration."""
     return size if isinstance(size, int) or size.parts in names_outside else UNKNOWN
 
 
 def scan(scope: GraphScope, step: Step, call: Call, body: GraphScope, read: Read, budget: Budget) -> Results:
-    """Return a Scan's results: the states, and what is stacked along the axes that the attributes name."""
+    """Return a Scan's results: the states, then the stacked outputs."""
     if body.graph is None or call.version < SCANS_AXES_SINCE:
         read(body, {})
         return NOTHING
@@ -180,6 +199,7 @@ def scan(scope: GraphScope, step: Step, call: Call, body: GraphScope, read: Read
 
 
 def _stacked(axes: tuple[Size, ...] | None, length: Size, place: int, names_outside: frozenset[Parts]) -> Shape | None:
+    """Return the shape of a Scan's stacked output, or None."""
     if axes is None or not -len(axes) - 1 <= place <= len(axes):
         return None
     at = place % (len(axes) + 1)
@@ -190,6 +210,7 @@ def _stacked(axes: tuple[Size, ...] | None, length: Size, place: int, names_outs
 def _carried(
     scope: GraphScope, names: Sequence[str], returned: Sequence[str], operands: Iterable[str]
 ) -> list[Carried]:
+    """Return the loop-carried values of a body."""
     return [
         Carried(name, back, scope.shape(operand), scope.dtype(operand), scope.leans(operand))
         if operand
@@ -201,7 +222,10 @@ def _carried(
 def _iterate(
     body: GraphScope, carried: Sequence[Carried], fixed: Mapping[str, Known], read: Read, budget: Budget
 ) -> None:
-    """Read the body until it gives back what it was given; where that takes too long, once more, assuming nothing."""
+    """Read the body until it returns the shapes that entered it.
+
+    After `ROUNDS` readings, or if the budget is spent, it is read once more with unranked loop-carried values.
+    """
     for left in range(ROUNDS, -1, -1):
         if not left or not budget.allows(len(body.steps)):
             for value in carried:
@@ -213,7 +237,7 @@ def _iterate(
 
 
 def element_types(op: str, body: GraphScope) -> list[int]:
-    """The types of the results of a node with bodies, by those that its first body returns."""
+    """Return the element types of the results of a node with bodies, as its first body returns them."""
     if body.graph is None or op not in ("If", "Loop", "Scan"):
         return []
     returned = [body.dtype(value.name) for value in body.graph.output]

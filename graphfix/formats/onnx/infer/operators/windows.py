@@ -1,8 +1,8 @@
 """Rules of the operators that slide windows over [N, C, D1, D2 ...], sample it at points, or resize it.
 
-Sources: the ONNX operator specification, and where it leaves the size open (ceil_mode, auto_pad, output_shape) what
-onnxruntime was measured to return (tests/formats/onnx/test_infer_random.py asks it again). A rule that is not sure
-returns the rank alone.
+Sources: the ONNX operator specification. For sizes that it leaves open (ceil_mode, auto_pad, output_shape) the rules
+follow measured results of onnxruntime, which tests/formats/onnx/test_infer_random.py measures again. A rule that is not
+certain returns only the rank.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ SOME_IMAGE = "no size that a window of a pool slides over is 0"
 SPATIAL = 2
 """The first axis that windows slide over."""
 PARTS = 2**20
-"""More than the relative error of a size computed in float32."""
+"""A bound that is larger than the relative error of a size computed in float32."""
 EXACT = 2**24
-"""Below it float32 has every whole number."""
+"""float32 represents every integer below this number."""
 MOST_PARTS = 2**6
 """The denominator of a scale that float32 multiplies exactly with the sizes of images."""
 
@@ -132,7 +132,10 @@ def _slid(
 
 
 def pool(call: Call) -> Results:
-    """MaxPool and others: [N,C,..] by the attribute kernel_shape; the indices of MaxPool have the same shape."""
+    """Return the result shape of MaxPool and others, by the attribute kernel_shape.
+
+    MaxPool's indices have the same shape.
+    """
     image, extents = call.dims(0), call.list("kernel_shape")
     if image is None or len(image) < SPATIAL or extents is None:
         return NOTHING if image is None else (unknowns(len(image)),) * 2
@@ -140,7 +143,7 @@ def pool(call: Call) -> Results:
 
 
 def global_pool(call: Call) -> Results:
-    """[N,C,1,1 ..]."""
+    """Return `[N,C,1,1 ..]`."""
     image = call.dims(0)
     if image is None or len(image) < SPATIAL:
         return NOTHING
@@ -148,12 +151,12 @@ def global_pool(call: Call) -> Results:
 
 
 def quantized_convolution(call: Call) -> Results:
-    """QLinearConv: as Conv, but the weight is operand 3."""
+    """Return the result shape of QLinearConv: the rule of Conv with the weight as operand 3."""
     return convolution(call.reading((0, 3)))
 
 
 def convolution(call: Call) -> Results:
-    """[N,C,..] by a weight [O,C/group,..]."""
+    """Return the result shape of a convolution of `[N,C,..]` with a weight `[O,C/group,..]`."""
     image, weight = call.dims(0), call.dims(1)
     if image is None or weight is None:
         known_dims = image or weight
@@ -164,7 +167,7 @@ def convolution(call: Call) -> Results:
 
 
 def transposed(call: Call) -> Results:
-    """ConvTranspose: [N,C,..] by a weight [C,O/group,..]."""
+    """Return the result shape of ConvTranspose of `[N,C,..]` with a weight `[C,O/group,..]`."""
     image, weight = call.dims(0), call.dims(1)
     if image is None or weight is None:
         known_dims = image or weight
@@ -197,7 +200,7 @@ def _covered(terms: Terms, size: Size, window: Window, more: int) -> Size:
 
 
 def roi_align(call: Call) -> Results:
-    """RoiAlign: [N,C,..] to [R,C,h,w], a window for each box [R,4]; operand 2 [R] has the image of each box."""
+    """Return `[R,C,h,w]` for RoiAlign of `[N,C,..]` with boxes `[R,4]`; operand 2 `[R]` has the image of each box."""
     image, boxes, sampling = call.dims(0), call.dims(1), call.dims(2)
     height, width = call.number("output_height", 1), call.number("output_width", 1)
     if image is None or len(image) <= SPATIAL or not boxes or not sampling or min(height, width) < 0:
@@ -206,7 +209,7 @@ def roi_align(call: Call) -> Results:
 
 
 def roi_pool(call: Call) -> Results:
-    """MaxRoiPool: [N,C,..] to [R,C,h,w], a window of the attribute's size for each of the boxes [R,5]."""
+    """Return `[R,C,h,w]` for MaxRoiPool of `[N,C,..]` with boxes `[R,5]`; `h` and `w` are an attribute."""
     image, boxes, sizes = call.dims(0), call.dims(1), call.list("pooled_shape")
     if image is None or len(image) <= SPATIAL or not boxes or sizes is None or min(sizes, default=0) < 0:
         return NOTHING
@@ -214,7 +217,7 @@ def roi_pool(call: Call) -> Results:
 
 
 def grid_sample(call: Call) -> Results:
-    """GridSample: [N,C,..] at the points of a grid [N,..,axes]."""
+    """Return the result shape of GridSample: `[N,C,..]` at the points of a grid `[N,..,axes]`."""
     image, grid = call.dims(0), call.dims(1)
     if image is None or grid is None or len(image) != len(grid):
         known_dims = image or grid
@@ -223,7 +226,7 @@ def grid_sample(call: Call) -> Results:
 
 
 def affine_grid(call: Call) -> Results:
-    """Return points [N,H,W,2] or [N,D,H,W,3] of the size [N,C,(D,)H,W] that operand 1 holds."""
+    """Return points `[N,H,W,2]` or `[N,D,H,W,3]` for the size `[N,C,(D,)H,W]` that operand 1 contains."""
     sizes, length = call.elements(1), call.length(1)
     if sizes is None or len(sizes) not in (4, 5):  # two or three spatial axes
         return (unknowns(length),) if length in (4, 5) else NOTHING
@@ -231,7 +234,10 @@ def affine_grid(call: Call) -> Results:
 
 
 def image_of_columns(call: Call) -> Results:
-    """Col2Im: blocks [N,C*block,L] to an image [N,C,..]; operand 1 has its sizes, operand 2 the sizes of a block."""
+    """Return the image `[N,C,..]` of Col2Im from blocks `[N,C*block,L]`.
+
+    Operand 1 has the sizes of the image, and operand 2 those of a block.
+    """
     columns, image, block = call.dims(0), call.content(1), call.ints(2, "")
     length = call.length(1)
     sizes = image.axes if image is not None and image.axes is not None else None
@@ -247,7 +253,7 @@ def image_of_columns(call: Call) -> Results:
 
 
 def upsample(call: Call) -> Results:
-    """Upsample: each size times its scale, which is an attribute or (from opset 9) operand 1."""
+    """Return the result shape of Upsample: each size times its scale, an attribute or (from opset 9) operand 1."""
     dims, scales = call.dims(0), call.attributes.get("scales") if call.version < 9 else call.floats(1)  # noqa: PLR2004
     if dims is None:
         return NOTHING
@@ -255,7 +261,10 @@ def upsample(call: Call) -> Results:
 
 
 def resize(call: Call) -> Results:
-    """Resize: the sizes in operand 3, or each size times its scale (operand 1 before opset 11, then 2)."""
+    """Return the result shape of Resize: the sizes in operand 3, or each size times its scale.
+
+    The scales are operand 1 before opset 11, and operand 2 from then on.
+    """
     dims = call.dims(0)
     if dims is None:
         return NOTHING
@@ -292,9 +301,11 @@ def _scaled(terms: Terms, dims: tuple[Size, ...], scales: tuple[float, ...] | No
 
 
 def times(terms: Terms, size: Size, scale: float) -> Size:
-    """Return the product rounded down if float32 and exact arithmetic round alike; else a name for it, or unknown.
+    """Return the product of a size and a scale, rounded down.
 
-    A symbolic size is assumed to be below 2**24: float32 has every whole number up to there.
+    The product of a number is unknown if float32 and exact arithmetic may round it differently. That of a term is a
+    quotient if the scale is exact in float32, and a new name for the product otherwise. A symbolic size is assumed to
+    be below 2**24, because float32 represents every integer below it.
     """
     if not 0 < scale < EXACT:
         return UNKNOWN
