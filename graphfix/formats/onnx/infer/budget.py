@@ -1,7 +1,7 @@
-"""Bound the work of one analysis: how many nodes of bodies and functions it reads grows linearly with the file.
+"""Limit the work of one analysis: the number of nodes that it reads is linear in the nodes of the file.
 
-A few nodes can ask for much work: each of 20 functions may call the next one twice, and a Loop's body is read up to
-12 times, as is the body of a Loop inside it each time.
+Few nodes can cause much work. For example, each of 20 functions may call the next one twice. A Loop's body is read up
+to 12 times, and the body of a Loop inside it is read 12 times in each of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from graphfix.results.records import dataclass
 FEWEST: Final = 1 << 15
 """Nodes that are read for any file, which takes about 1 s."""
 EACH: Final = 16
-"""How many more are read for each node of the file, those of bodies and functions with them."""
+"""The number of further readings for each node of the file, including nodes of bodies and functions."""
 
 
 @dataclass(slots=True, eq=False)
@@ -23,11 +23,11 @@ class Budget:
     left: int = FEWEST
 
     def allow(self, nodes: int) -> None:
-        """Raise the budget for so many nodes of the file, each counted once."""
+        """Raise the budget for this number of nodes of the file. Each node is counted once."""
         self.left += EACH * nodes
 
     def allows(self, nodes: int) -> bool:
-        """Whether so many nodes may be read once more; they are counted when they are read."""
+        """Return whether this number of nodes may be read once more. They are counted when they are read."""
         return nodes <= self.left
 
     def read(self, nodes: int) -> None:

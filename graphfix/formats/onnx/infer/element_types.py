@@ -1,4 +1,4 @@
-"""The element types of a node's results: what the operators' schemas and attributes say of them."""
+"""The element types of a node's results, from the operators' schemas and attributes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphfix.formats.onnx.schemas import schema
 from graphfix.results.onnx_messages import AttributeProto, NodeProto, TensorProto
 
 Rule: TypeAlias = tuple[int, tuple[int, ...]]
-"""The type of a result, 0 where it is that of one of these operands."""
+"""The type of a result; 0 if it is the type of one of these operands."""
 _CODES: Mapping[str, int] = {f"tensor({name.lower()})": code for name, code in TensorProto.DataType.items()}
 BY_ATTRIBUTE: Mapping[str, tuple[str, int]] = {
     "Cast": ("to", 0),
@@ -30,8 +30,10 @@ BY_ATTRIBUTE: Mapping[str, tuple[str, int]] = {
     "MelWeightMatrix": ("output_datatype", TensorProto.FLOAT),
     "DequantizeLinear": ("output_dtype", 0),
 }
-"""By standard operator: the attribute that says the type of the first result, and the type without it (0: an operand's
-by the schema)."""
+"""By standard operator: the attribute that states the type of the first result, and the type without the attribute.
+
+The type 0 is that of an operand, by the schema.
+"""
 LIKE: Mapping[str, int] = {
     "DequantizeLinear": 1,
     "RandomNormalLike": 0,
@@ -39,14 +41,17 @@ LIKE: Mapping[str, int] = {
     "EyeLike": 0,
     "Bernoulli": 0,
 }
-"""The operand whose type such a result has where no attribute says one."""
+"""The operand whose type such a result has if no attribute states one."""
 ZERO_POINT = 2
 """The operand of QuantizeLinear whose type the result has."""
 
 
 @cache
 def _schema(op: str, domain: str, version: int) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
-    """What the schema says: a rule a result (the last one's for all that follow), and each operand's type variable."""
+    """Return one rule for each result, and the type variable of each operand.
+
+    The last rule holds for all further results.
+    """
     operator_schema = schema(op, domain, version)
     if operator_schema is None:
         return (), ()
@@ -60,9 +65,10 @@ def _schema(op: str, domain: str, version: int) -> tuple[tuple[Rule, ...], tuple
 
 
 def of_results(op: str, domain: str, version: int, operands: Sequence[int], node: NodeProto | None) -> list[int]:
-    """The types of the results, 0 for one that is not known; `node` is None where it has no attributes.
+    """Return the element type of each result; 0 if it is unknown.
 
-    `operands`: their types. There is one entry a result that is defined; the last is that of all that follow.
+    `operands` are the types of the operands. `node` is None if it has no attributes. The last entry holds for all
+    further results.
     """
     added = contrib.find(domain, op)
     if added is not None:
@@ -112,7 +118,7 @@ def _quantized(operands: Sequence[int], said: AttributeProto | None) -> int:
 
 
 def _code(said: AttributeProto) -> int:
-    """The type that an attribute says; before opset 6 Cast has it as text."""
+    """Return the type that an attribute states. Before opset 6 the attribute of Cast is a text."""
     if said.type != AttributeProto.STRING:
         return int(said.i)
     name = said.s.decode("utf-8", "replace").upper()

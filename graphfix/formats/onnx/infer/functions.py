@@ -1,4 +1,4 @@
-"""Local functions: which nodes call one, and the results of a call, inferred from the body for that call's operands."""
+"""Local functions: the nodes that call one, and the results of each call, inferred from the body."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Calls:
     _count: int = 0
 
     def results(self, read: Read, scope: GraphScope, node: NodeProto) -> Sequence[Known]:
-        """Return what is known of each result of a call; () if its function can't be read."""
+        """Return the facts about each result of a call; () if its function can't be read."""
         key = (node.domain, node.op_type)
         if key in self._open or len(self._open) > DEPTH:
             return ()
@@ -95,14 +95,14 @@ class Calls:
 
 
 def _given(scope: GraphScope, name: str) -> Known:
-    """Return what is known of an operand; an absent operand has no shape and no type."""
+    """Return the facts about an operand; an absent operand has no shape and no type."""
     if not name:
         return NOTHING_KNOWN
     return Known(scope.shape(name), scope.dtype(name), scope.vector(name), scope.leans(name))
 
 
 def _outside(inner: GraphScope, name: str, path: str) -> Known:
-    """Return a result for the caller, without the names of sizes inside the function: they mean nothing outside."""
+    """Return a result for the caller, without the names of sizes inside the function, which have no meaning outside."""
     shape, elements = inner.shape(name), inner.vector(name)
     own = f"?{path}"
     outer = None if shape.axes is None else Shape(tuple([_renamed(size, own) for size in shape.axes]))

@@ -1,8 +1,8 @@
-"""The elements of small integer tensors: the sizes that shape arithmetic passes on, as far as they can be followed.
+"""The elements of small integer tensors: the sizes that shape arithmetic computes, as far as they can be followed.
 
-Tensors of int64, int32 and bool are followed, with the arithmetic of their type: an element that leaves the range of
-the type, or passes through another type, is not known. In float32 whole numbers are followed where they are moved, not
-computed. A symbolic size is assumed to fit into int32, and to be a number that float32 has.
+Tensors of int64, int32 and bool are followed, with the arithmetic of their type. An element that leaves the range of
+the type, or passes through another type, is unknown. In float32, integers are followed if they are moved, not if they
+are computed. A symbolic size is assumed to fit into int32, and to be a number that float32 can represent.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FOLLOWED = frozenset((op, dtype) for op in RULES for dtype in BITS if dtype != T
 
 
 def enter(scope: GraphScope, name: str, tensor: TensorProto) -> None:
-    """Record the elements of a small constant of whole numbers."""
+    """Record the elements of a small constant of integers."""
     if tensor.data_type not in WHOLE or len(tensor.dims) > MOST_AXES or prod(tensor.dims) > LIMIT:
         return
     if tensor.data_location == TensorProto.EXTERNAL:
@@ -61,7 +61,7 @@ def follow(call: Call, op: str, result: str) -> None:
 
 
 def _within(terms: Terms, element: Size, bits: int) -> Size:
-    """Return an element that its type holds; an element that would wrap is not known, and neither is its sign."""
+    """Return an element that its type can hold. An element that would wrap is unknown, and so is its sign."""
     if isinstance(element, int):
         return element if -(1 << bits) <= element < 1 << bits else ANY
     return ANY if element == UNKNOWN or terms.factor(element) >> bits else element

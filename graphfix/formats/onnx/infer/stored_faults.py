@@ -1,7 +1,7 @@
-"""Find the stored shapes that are wrong, and what is to be stored instead.
+"""Find the stored shapes that are wrong, and the shapes to store instead.
 
-A stored shape is wrong where the rules give another rank or another number; where they give a size that varies with the
-inputs, and a number is stored; and where a stored name of a size is refuted (`stored_names`).
+A stored shape is wrong in three cases: the rules compute another rank or another number; a number is stored, but the
+computed size varies with the inputs; or a stored name of a size is refuted (`stored_names`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from graphfix.shapes.dim import Shape, Size
 Pair: TypeAlias = tuple[tuple[Size, ...], Dims]
 """The computed sizes and the stored ones."""
 Fault: TypeAlias = Literal["another", "varies", "name"]
-"""How a stored size is wrong: another number, the number of some sizes of the inputs alone, a refuted name."""
+"""How a stored size is wrong: another number, the number of some input sizes alone, or a refuted name."""
 
 
 def compare_stored(scopes: Sequence[GraphScope], hypotheses: Hypotheses) -> None:
-    """Note the stored shapes that are wrong (`GraphScope.misstated`, `GraphScope.stale`).
+    """Record the stored shapes that are wrong (`GraphScope.misstated`, `GraphScope.stale`).
 
-    Of a constant its tensor says the shape: onnxruntime does not read what is stored beside it.
+    The shape of a constant is that of its tensor. onnxruntime ignores a shape that is stored beside it.
     """
     wrong: dict[Pair, bool] = {}  # a model has few distinct shapes
     for _, _, pair in _compared(scopes):
@@ -74,7 +74,7 @@ def _fault(computed: Size, stored: int | str | None, hypotheses: Hypotheses, *, 
 
 
 def _note(scope: GraphScope, name: str, stored: Dims, hypotheses: Hypotheses) -> None:
-    """Note what is wrong with a stored shape."""
+    """Record the fault of a stored shape."""
     shape, leans = scope.shape(name), name in scope.leaning
     text = f"the stored shape [{','.join('?' if size is None else str(size) for size in stored)}] of '{name}'"
     if len(stored) != shape.rank:
@@ -95,9 +95,9 @@ def _note(scope: GraphScope, name: str, stored: Dims, hypotheses: Hypotheses) ->
 
 
 def _restated(shape: Shape, stored: Dims, faults: Sequence[Fault | None], *, leans: bool) -> Dims | None:
-    """Return the dims to store; None for no shape: the rank only follows from other stored shapes.
+    """Return the dims to store; None to store no shape, if the rank follows only from other stored shapes.
 
-    A number beside a wrong size goes too where no rule gives it.
+    A number beside a wrong size is dropped too, unless a rule computes it.
     """
     given = shape.json or ()
     if len(given) != len(stored):

@@ -178,7 +178,10 @@ def _restore_padding(call: Call) -> Results:
 
 
 def _hashes(call: Call, tokens: tuple[Size, ...]) -> tuple[Shape, int]:
-    """The shape of hashes, one for each head of each order from 2 to `max_ngram_size`, and how many ids are kept."""
+    """Return the shape of the hashes, and the number of kept ids.
+
+    There is one hash for each head of each order from 2 to `max_ngram_size`.
+    """
     kept, heads = call.number("max_ngram_size", 0) - 1, call.number("n_head_per_ngram", 0)
     return Shape((*tokens, kept * heads if min(kept, heads) > 0 else UNKNOWN)), kept
 

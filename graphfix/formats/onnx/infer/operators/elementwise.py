@@ -44,18 +44,18 @@ QUANTIZED = frozenset(
 
 
 def first(call: Call) -> Results:
-    """The result has the shape of operand 0."""
+    """Return the shape of operand 0 as that of the result."""
     return (call.shape(0),)
 
 
 def rank_of_first(call: Call) -> Results:
-    """The result has the rank of operand 0; its sizes are unknown."""
+    """Return a shape with the rank of operand 0 and unknown sizes."""
     dims = call.dims(0)
     return NOTHING if dims is None else (unknowns(len(dims)),)
 
 
 def every_first(call: Call) -> Results:
-    """Every result has the shape of operand 0, such as the mask of Dropout."""
+    """Return the shape of operand 0 for every result, such as the mask of Dropout."""
     return (call.shape(0),) * max(1, call.results)
 
 
@@ -83,10 +83,10 @@ def multidirectional(call: Call) -> Results:
 
 
 def unidirectional(call: Call) -> Results:
-    """The result has the shape of the operand (`row.onto`) onto which the others are broadcast.
+    """Return the shape of the operand (`row.onto`) onto which the others are broadcast.
 
-    A size of this operand that another operand may stretch is unknown: onnxruntime's PRelu stretches it, other
-    operators refuse.
+    A size of this operand that another operand may stretch is unknown: onnxruntime's PRelu stretches it, and other
+    operators refuse it.
     """
     row = call.row
     target = call.shape(row.onto) if row is not None and row.onto is not None else None
