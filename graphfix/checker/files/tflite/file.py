@@ -271,7 +271,11 @@ def _signature(signature: Table) -> tuple[str, int, tuple[tuple[str, int], ...],
 
 
 def _refuse(table: Table, is_complete: bool, what: str) -> None:
-    """Raise UnsupportedFieldError for what nobody reads and runtimes refuse all the same."""
+    """Raise UnsupportedFieldError if a part is incomplete, unless the reading is lenient.
+
+    Runtimes refuse a file with an incomplete part, even if nothing reads the part. `what` is the name of the part in
+    the message.
+    """
     if not is_complete and not table.tables.lenient:
         raise UnsupportedFieldError(f"{what} of a file is not ended, which runtimes refuse")
 

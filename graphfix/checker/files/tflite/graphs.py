@@ -39,7 +39,7 @@ class Op:
     bodies: tuple[int, ...] = ()
     """The indices of the subgraphs that an IF or WHILE runs."""
     strides: tuple[int, int] = (1, 1)
-    """The strides along height and width, of operators that have these options, such as TRANSPOSE_CONV."""
+    """The strides along height and width, as in TRANSPOSE_CONV. Operators without these options have (0, 0)."""
     padded: bool = False
     """Whether the padding is SAME. Also True for operators without this option."""
 
@@ -74,7 +74,7 @@ class Graph:
     """For each quantized tensor with one scale, the numbers that it can represent."""
 
     def producers(self) -> dict[str, tuple[str, str]]:
-        """Return tensor -> (operator, how a report names it), in the order of execution."""
+        """Return (operator, label in reports) by the name of each computed tensor, in the order of execution."""
         return {
             self.names[index]: (op.name, f"{op.name}#{at}") for at, op in enumerate(self.ops) for index in op.outputs
         }
