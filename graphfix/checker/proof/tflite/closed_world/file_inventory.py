@@ -195,7 +195,7 @@ def _variables(model: Model) -> list[list[tuple[object, ...]]]:
     ]
 
 
-# --- what callers and operators see of subgraphs ----------------------------------------------------------------------
+# --- subgraphs as callers and operators see them ----------------------------------------------------------------------
 
 
 def _called(model: Model) -> list[tuple[object, ...]]:
