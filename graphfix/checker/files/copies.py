@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphfix.checker.files.constant_bytes import Opened, Payload
 
 _WHOLE = 1 << 25
-"""The largest model file, in bytes, for which renamed data files are accepted here.
+"""The largest model file, in bytes, for which `_is_restated` accepts renamed data files.
 
 For larger files the proof decides.
 """

@@ -48,8 +48,8 @@ NONE_EQUAL = EqualSizes()
 def equal_sizes(pair: Pair, inputs: Inputs) -> EqualSizes:
     """Merge the groups of equal sizes that `pair.same` states into one result, using the numbers that the pair binds.
 
-    Raises BindingError if a member of a group is not a size of an input, if a group contains more than one number or
-    sum, or if a part of a sum is a sum.
+    Raises BindingError if a member of a group is not a size of an input, or if a group contains more than one number or
+    sum. The same error is raised if a part of a sum is a sum.
     """
     if not pair.same:
         return NONE_EQUAL

@@ -25,6 +25,7 @@ def assumed(values: Mapping[str, InputValue]) -> tuple[str, ...]:
 
 
 def _shown(value: InputValue) -> str:
+    """Return a value as text. Only the first 8 elements of a longer tuple are included."""
     if not isinstance(value, tuple):
         return str(value).lower()
     shown = [str(number).lower() for number in value[:_MOST_SHOWN]]
@@ -62,6 +63,10 @@ def typed(name: str, value: InputValue, dtype: np.dtype[Any] | None, dims: Seque
 
 
 def _fits(number: InputNumber, dtype: np.dtype[Any]) -> bool:
+    """Return whether a number fits `dtype`: 0 and 1 fit bool; a bool fits only bool; a float does not fit integers.
+
+    The number must also be in the range of the type.
+    """
     if dtype.kind == "b":
         return number in (0, 1)
     if isinstance(number, bool):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _SIGNS = (b"location", b"\x70\x01")
 """Byte strings: every serialized model with external data contains at least one of them.
 
-They are the key `location`, and the field `data_location: EXTERNAL`.
+The first is the key `location`. The second is the field `data_location: EXTERNAL`.
 """
 _HALVES = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
 _IN_MEMORY = "*/_ORT_"
@@ -97,8 +97,8 @@ class ExternalData:
         """Return (offset, length) of a tensor's data in a file of `size` bytes.
 
         If the tensor states no length, the data ends where the file ends. Raises GraphfixError if the file ends before
-        the stated length, or, without a length or with length 0, before the bytes that the tensor's type and shape
-        need.
+        the stated length. If the length is missing or 0, the bytes that the tensor's type and shape need are used
+        instead.
         """
         entries = _entries(tensor)
         offset = self._number(tensor.name, entries.get("offset", "0"))

@@ -93,7 +93,7 @@ class Source:
         return self._elements(tensor, tensor.name)
 
     def fault(self, tensor: TensorProto) -> str | None:
-        """Return why runtimes may read a tensor differently because of how it is stored, or None if all read it alike.
+        """Return why runtimes may read a tensor in different ways, or None if all runtimes read the tensor in one way.
 
         Raises GraphfixError if the tensor's data file can't be read.
         """

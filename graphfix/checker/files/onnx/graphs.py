@@ -74,8 +74,8 @@ def unused_prefix(proto: onnx.GraphProto, prefix: str) -> str:
 def constant(graph: NestedGraph, name: str) -> np.ndarray[Any, Any] | None:
     """Return the elements of an initializer or Constant, also through Identity.
 
-    Returns None if the value is not a constant, if its elements are in another file, or if they were not read because
-    the model was read without large payloads.
+    Returns None if the value is not a constant, or if its elements are in another file. The result is also None if the
+    model was read without large payloads, and the constant is one of them.
     """
     home = graph.home(name)
     if home is None:
@@ -96,6 +96,10 @@ def integer_attribute(node: onnx.NodeProto, name: str, default: int) -> int:
 def _nested(
     proto: onnx.GraphProto, outer: NestedGraph | None, actuals: Mapping[str, tuple[NestedGraph, str]]
 ) -> Iterator[NestedGraph]:
+    """Yield a graph, and then every body inside it.
+
+    `outer` is the graph around it, and `actuals` the values passed to it.
+    """
     values = [*proto.input, *proto.value_info, *proto.output]
     graph = NestedGraph(
         proto=proto,
@@ -127,6 +131,7 @@ def _shape(tensor: onnx.TypeProto.Tensor) -> tuple[int | None, ...]:
 
 
 def _value(node: onnx.NodeProto) -> np.ndarray[Any, Any] | None:
+    """Return the elements of a Constant; None for any other node."""
     if node.op_type != "Constant" or len(node.attribute) != 1:
         return None
     attribute = node.attribute[0]

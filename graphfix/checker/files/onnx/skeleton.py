@@ -43,7 +43,7 @@ Its arguments are the payload's field number, the payload's first byte in the fi
 def read(path: Path, placeholder: Placeholder | None = None, *, full_below: int = 0) -> ModelProto:
     """Read a model without tensor payloads above 1 KiB. Raises GraphfixError if the file is not a model.
 
-    Such a payload is replaced by the result of `placeholder`, or dropped if there is no `placeholder`. A file of up to
+    A larger payload is replaced by the result of `placeholder`, or dropped if `placeholder` is None. A file of up to
     `full_below` bytes is read with all payloads.
     """
     return parsed(path, message(path, placeholder, full_below=full_below))
@@ -52,7 +52,7 @@ def read(path: Path, placeholder: Placeholder | None = None, *, full_below: int 
 def message(path: Path, placeholder: Placeholder | None = None, *, full_below: int = 0) -> bytes:
     """Return the serialized model that `read` parses: the file without tensor payloads above 1 KiB.
 
-    Such a payload is replaced by the result of `placeholder`, or dropped if there is no `placeholder`. A file of up to
+    A larger payload is replaced by the result of `placeholder`, or dropped if `placeholder` is None. A file of up to
     `full_below` bytes is returned with all payloads. Raises GraphfixError.
     """
     try:

@@ -109,10 +109,16 @@ def computed(text: str, sizes: Mapping[str, S | int], operations: Operations[S])
 
 @dataclass(frozen=True, slots=True)
 class _Reader(Generic[S]):
+    """The evaluator of a parsed size expression.
+
+    `sizes` contains the symbols' sizes, and `by` is the arithmetic on sizes.
+    """
+
     sizes: Mapping[str, S | int]
     by: Operations[S]
 
     def read(self, node: ast.expr) -> S | int | None:
+        """Return the size that an expression computes; None if the expression is not understood."""
         match node:
             case ast.Constant(value=number):
                 return number if type(number) is int else None
@@ -122,6 +128,7 @@ class _Reader(Generic[S]):
                 return self._composed(node)
 
     def _composed(self, node: ast.expr) -> S | int | None:
+        """Return the size that an operation or function call computes; None if it is not understood."""
         match node:
             case ast.UnaryOp(op=ast.USub(), operand=inner):
                 return self._of("negative", self.all((inner,)))
@@ -149,6 +156,7 @@ class _Reader(Generic[S]):
         return self._of("FloorDiv" if name == "floor" else "ceiling", self.all((node.left, node.right)))
 
     def _of(self, name: str, sizes: Sequence[S | int]) -> S | int | None:
+        """Return the result of the operation `name` on these sizes; None if the result can't be expressed."""
         match name, sizes:
             case "negative", [size]:
                 return self.by.mul(size, -1)
@@ -173,6 +181,7 @@ class _Reader(Generic[S]):
         return best
 
     def _divided(self, name: str, sizes: Sequence[S | int]) -> S | int | None:
+        """Return the result of a division or a remainder; None for other operations, or if it can't be expressed."""
         match name, sizes:
             case "Div", [one, two] if two != 0:
                 return self.by.quotient(one, two)

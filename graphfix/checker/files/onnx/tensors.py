@@ -83,7 +83,7 @@ _KEYS = frozenset({"location", "offset", "length", "checksum"})
 
 
 def fault(tensor: TensorProto, cut: tuple[int, int] | None) -> str | None:
-    """Return why runtimes may read a tensor differently because of how it is stored, or None if all read it alike.
+    """Return why runtimes may read a tensor in different ways, or None if all runtimes read the tensor in one way.
 
     `cut` is (field number, number of bytes) of a payload that was dropped when the file was read, else None. The bytes
     of external data are not checked here, but by the caller that opens the data file.
@@ -132,7 +132,10 @@ def fields(tensor: TensorProto) -> set[int]:
 
 
 def _declared(tensor: TensorProto) -> str | None:
-    """Return why a tensor's type, sizes or kind of storage is not accepted by every runtime, or None if it is."""
+    """Return why a runtime may refuse a tensor's declaration, or None if every runtime accepts it.
+
+    The declaration is the type, the sizes, and whether the elements are in another file.
+    """
     if tensor.data_type != TensorProto.STRING and tensor.data_type not in _BITS:
         return "has a type that not every runtime knows"
     dims = list(tensor.dims)
@@ -159,7 +162,7 @@ def byte_size(tensor: TensorProto) -> int:
 
 
 def _stored(tensor: TensorProto, field_numbers: set[int], cut: tuple[int, int] | None) -> str | None:
-    """Return why the elements in the message do not fit the tensor's type and shape, or None if they do.
+    """Return why the elements in the message do not fit the tensor's type and shape, or None if the elements fit.
 
     `field_numbers` contains the fields that have elements. `cut` is (field number, number of bytes) of a dropped
     payload.
@@ -192,9 +195,9 @@ def holds_too_large(tensor: TensorProto) -> bool:
 
 
 def _typed(tensor: TensorProto, number: int, count: int) -> str | None:
-    """Return why a typed field does not fit the tensor, or None if it does.
+    """Return why a typed field does not fit the tensor, or None if the field fits.
 
-    `count` is the number of elements by the shape.
+    `number` is the field. `count` is the number of elements by the tensor's shape.
     """
     values, bits = getattr(tensor, _FIELDS[number]), _BITS.get(tensor.data_type, 32)
     if len(values) != (-(-count // 2) if bits < 8 else count):  # noqa: PLR2004 - two elements a byte
@@ -203,6 +206,7 @@ def _typed(tensor: TensorProto, number: int, count: int) -> str | None:
 
 
 def _in_range(values: Iterable[int], bits: int, data_type: int) -> bool:
+    """Return whether all values are in the range of an element type with this number of bits."""
     if data_type == TensorProto.BOOL:
         return all(value in (0, 1) for value in values)
     least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if data_type in _SIGNED else (0, (1 << bits) - 1)
@@ -210,7 +214,7 @@ def _in_range(values: Iterable[int], bits: int, data_type: int) -> bool:
 
 
 def _external(tensor: TensorProto, field_numbers: set[int]) -> str | None:
-    """Return why a reference to external data is not accepted by every runtime, or None if it is."""
+    """Return why a runtime may refuse a reference to external data, or None if every runtime accepts it."""
     keys = [entry.key for entry in tensor.external_data]
     if field_numbers or tensor.data_type == TensorProto.STRING:
         return "lies in another file, and holds elements or strings"

@@ -70,6 +70,7 @@ def read(path: Path, stack: ExitStack, *, lenient: bool = False) -> tuple[Model,
 
 
 def _model(tables: Tables, file: Opened) -> Model:
+    """Return the model in the tables of a file. Raises ValueError or UnsupportedFieldError."""
     model = table_of_version(tables.root(), _SIGNATURES + 1, "the model")
     _refuse(model, model.ended(_DESCRIPTION) and model.is_plain(_METADATA_BUFFER, 4), "the description")
     codes = [_code(code) for code in model.each(_CODES)]
@@ -137,6 +138,7 @@ def _start_behind(buffer: Table) -> int:
 
 
 def _subgraph(graph: Table, codes: list[tuple[str, int]], payloads: list[Payload | None]) -> Subgraph:
+    """Return a subgraph. `codes` contains the model's operator codes, and `payloads` the bytes of its buffers."""
     table_of_version(graph, _GRAPH_DEBUG + 1, "a subgraph")
     tensors = tuple(_tensor(tensor, payloads) for tensor in graph.each(GRAPH_TENSORS))
     operators = tuple(_operator(operator, codes, tensors) for operator in graph.each(GRAPH_OPERATORS))
@@ -150,6 +152,10 @@ def _given(table: Table) -> frozenset[int]:
 
 
 def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
+    """Return a tensor.
+
+    `payloads` contains the bytes of the model's buffers; buffer 0 means that the tensor has no bytes.
+    """
     table_of_version(tensor, _EXTERNAL + 1, "a tensor")
     if tensor.offsets[_VARIANTS] and not tensor.tables.lenient:
         raise UnsupportedFieldError("a tensor of variants is not read")
@@ -217,6 +223,7 @@ def _quantization(table: Table, shape: tuple[int, ...]) -> Quantization | None:
 
 
 def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ...]) -> Operator:
+    """Return an operator of a subgraph with these tensors. `codes` contains the model's operator codes."""
     table_of_version(op, _DEBUG + 1, "an operator")
     name, version = codes[op.number(_OPCODE, _UNSIGNED)]
     kinds = op.number(_KIND, _BYTE), op.number(_KIND_2, _BYTE)

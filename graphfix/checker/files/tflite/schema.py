@@ -82,11 +82,11 @@ class TableFields(NamedTuple):
     vectors: Mapping[str, bool]
     """The fields by name, in the order of the schema, with True for each vector."""
     total: int
-    """The number of the table's fields, deprecated ones included."""
+    """The number of the table's fields, including deprecated fields."""
 
 
 class _Counter:
-    """Takes the place of a FlatBuffers builder, and records how many fields a generated module declares."""
+    """A replacement for a FlatBuffers builder. It records how many fields a generated module declares."""
 
     def StartObject(self, count: int) -> None:  # noqa: N802 - the generated code calls it so
         self.count = count
@@ -134,6 +134,11 @@ def fields(table: Table, name: str | None) -> dict[str, object]:
 
 
 def _fields(name: str, data: Any, place: int, table: Table) -> dict[str, object]:  # noqa: ANN401 - bytes of any kind
+    """Return all fields of a table of the kind `name` by name, as values that can be compared.
+
+    The table begins at byte `place` of `data`. Raises UnsupportedFieldError for a field that the schema does not
+    define, and for a string without the 0 byte at its end, unless the reading is lenient.
+    """
     form = _table_fields(name)
     table_of_version(table, form.total, f"a table of {name}")
     reader = getattr(_generated(name), name)()
@@ -179,4 +184,5 @@ def _plain(value: Any, kind: str | None, table: Table) -> object:  # noqa: ANN40
 
 
 def _inner(name: str, place: Place, table: Table) -> dict[str, object]:
+    """Return all fields of a table that lies inside another table, by name."""
     return _fields(name, table.data, place.Pos, table.tables.at(place.Pos))

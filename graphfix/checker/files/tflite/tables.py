@@ -42,7 +42,10 @@ class Tables:
     """Options that contain only numbers, by kind and bytes. Most operators of a kind have equal options."""
 
     def at(self, place: int) -> Table:
-        """Return the table that begins at a byte. Raises struct.error or ValueError if no table can begin there."""
+        """Return the table that begins at byte `place`.
+
+        Raises struct.error or ValueError if no table can begin at this byte.
+        """
         vtable = place - _SIGNED.unpack_from(self.data, place)[0]
         vtable_slots = self.vtables.get(vtable)
         if place & _WORD:
@@ -102,7 +105,7 @@ class Table(NamedTuple):
     def inner(self, slot: int) -> int:
         """Return the byte at which the table, vector or string of a slot begins; 0 if it is missing.
 
-        Raises ValueError if nothing can begin there.
+        Raises ValueError if the slot refers to a byte at which nothing can begin.
         """
         offset = self.offsets[slot]
         if not offset:

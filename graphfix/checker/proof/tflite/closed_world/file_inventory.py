@@ -138,9 +138,9 @@ def _same(one: Payload | None, two: Payload | None) -> bool:
 def _check_tensors(one: Subgraph, two: Subgraph) -> None:
     """Raise UnprovedError if a runtime may refuse a tensor of the second file, whether or not an operator reads it.
 
-    A tensor is accepted if the first file has a tensor of the same form. A constant with more bytes than its shape
-    needs is accepted only if both files have the same operators in the same order, because a RESHAPE of it writes past
-    the end.
+    A tensor is accepted if the first file has a tensor of the same form. For a constant with more bytes than its shape
+    needs, both files must also have the same operators in the same order. A RESHAPE of such a constant writes past the
+    end of a buffer.
     """
     moved = [operator.name for operator in one.operators] != [operator.name for operator in two.operators]
     odd = [(tensor, why) for tensor in two.tensors if (why := _fault(tensor)) is not None]
@@ -227,9 +227,9 @@ def _places(
 def _check_interface(one: Subgraph, two: Subgraph, where: str) -> None:
     """Raise UnprovedError if inputs or outputs of two subgraphs differ.
 
-    They also differ if two of them are one tensor in one file and two tensors in the other. Two inputs or outputs that
-    are one tensor have one memory. LiteRT's WHILE writes results one by one into the inputs of the next iteration, so a
-    shared tensor changes the result.
+    Two inputs or outputs must be one tensor in both files, or in neither. Inputs and outputs that are one tensor have
+    one memory. LiteRT's WHILE writes results one by one into the inputs of the next iteration, so a shared tensor
+    changes the result.
     """
     for what, ours, theirs in zip(_WORDS, (one.inputs, one.outputs), (two.inputs, two.outputs), strict=True):
         if len(ours) != len(theirs):

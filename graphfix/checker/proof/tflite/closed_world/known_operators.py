@@ -99,8 +99,9 @@ class Known:
     def _may_be_new(self, call: Call, spelled: object, computed: bool) -> bool:
         """Return whether an operator of the second file is accepted although the first file does not have it.
 
-        It is accepted if the first file has an operator of the same types and options, or if its form may be new. In
-        the first case, an operator that has no term must be element-wise and must not broadcast over too many axes.
+        The operator is accepted if its form may be new. It is also accepted if the first file has an operator of the
+        same types and options. An operator without a term must then be element-wise, and must not broadcast over too
+        many axes.
         """
         name = call.operator.name
         if spelled in self.spelled and (not computed or ((name in EACH or name in UNARY) and _narrow(call))):

@@ -84,7 +84,7 @@ def _typed(call: Call, index: int, dtype: str) -> bool:
 def _reshape(call: Call) -> bool:
     """Return whether a RESHAPE's operand 1 is an int32 vector, and its option `newShape` is short or missing.
 
-    Kernels do not use the option then, but they load it and refuse a long one.
+    With this operand, kernels do not use the option. But kernels load the option, and refuse a long one.
     """
     option = call.option("newShape")
     short = option is None or (isinstance(option, tuple) and len(option) <= MOST_RANK)
@@ -92,6 +92,7 @@ def _reshape(call: Call) -> bool:
 
 
 def _squeeze(call: Call) -> bool:
+    """Return whether a SQUEEZE has one operand of known rank with the result's type, and few enough axes."""
     sizes, axes = call.sizes(0), call.option("squeezeDims")
     one = len(call.inputs) == 1 and _typed(call, 0, call.result.dtype) and sizes is not None
     return one and len(sizes or ()) <= MOST_RANK and len(axes if isinstance(axes, tuple) else ()) <= MOST_RANK
@@ -110,11 +111,12 @@ def _of_types(kinds: frozenset[str]) -> Fits:
 
 
 def _shape(call: Call) -> bool:
+    """Return whether a SHAPE has one operand, and a result of int32 or int64."""
     return len(call.inputs) == 1 and call.result.dtype in INDEX
 
 
 def _integers(count: int | None) -> Fits:
-    """Return the check that all operands are vectors of the result's type, and that there are `count` of them.
+    """Return the check that an operator has `count` operands, which are all vectors of the result's type.
 
     If `count` is None, any number of operands is accepted.
     """
@@ -130,6 +132,7 @@ def _integers(count: int | None) -> Fits:
 
 
 def _gather(call: Call) -> bool:
+    """Return whether a GATHER selects from a vector of int32 or int64 by an index of one of these types."""
     return _indexed(INDEX)(call) and call.result.dtype in INDEX and len(call.sizes(0) or ()) == 1
 
 
@@ -140,15 +143,18 @@ def _compared(call: Call) -> bool:
 
 
 def _select(call: Call) -> bool:
+    """Return whether a SELECT_V2 has a bool condition and two values of the result's type."""
     operands = _typed(call, 0, "bool") and all(_typed(call, index, call.result.dtype) for index in (1, 2))
     return len(call.inputs) == 3 and operands  # noqa: PLR2004 - a condition and two values
 
 
 def _real(call: Call) -> bool:
+    """Return whether a REAL reads one complex64 operand and has a float32 result."""
     return len(call.inputs) == 1 and _typed(call, 0, "complex64") and call.result.dtype == "float32"
 
 
 def _planes(call: Call) -> bool:
+    """Return whether an RFFT2D reads float32 planes and two int32 lengths, and has a complex64 result."""
     typed = _typed(call, 0, "float32") and _typed(call, 1, "int32") and call.result.dtype == "complex64"
     return len(call.inputs) == PAIR and typed and len(call.sizes(0) or ()) >= PLANE and call.sizes(1) == (PLANE,)
 

@@ -148,6 +148,7 @@ def _cumsum(call: Call, make: Maker, x: Value) -> Value | None:
     axis, reverse = axes[0] % len(sizes), bool(call.option("reverse"))
 
     def moved(value: Value, step: int) -> Value:
+        """Return the value moved by `step` places along the axis. Zeros fill the places that become free."""
         cut = tuple(size - step if at == axis else size for at, size in enumerate(sizes))
         begin = np.asarray([step if at == axis and reverse else 0 for at in range(len(sizes))], np.int32)
         paddings = np.zeros((len(sizes), 2), np.int32)

@@ -125,8 +125,8 @@ class Definitions:
 def _axes(one: ProofValue, two: ProofValue) -> Mapping[int, int] | None:
     """Return, for each axis of the core of `one`, the axis of the core of `two`, for two values of equal elements.
 
-    Returns None if a value is stretched along an axis and the other is not, or if a value does not follow all axes of
-    its core.
+    Returns None if only one of the values is stretched along an axis, or if a value does not follow all axes of its
+    core.
     """
     if one.axes is None or two.axes is None or one.sizes != two.sizes or not (_whole(one) and _whole(two)):
         return None

@@ -30,13 +30,13 @@ BY_PLACE = {
     "QUANTIZE": {("float32", "int8"), ("float32", "uint8"), ("float32", "int16"), ("int8", "int8")},
     "DEQUANTIZE": {("int8", "float32"), ("uint8", "float32")},
 }
-"""Operators whose results depend on an element's place, for these types of (operand 0, result).
+"""Operators whose results depend on an element's place, and the pairs of types (operand 0, result) for which they do.
 
 A kernel computes elements in packets, and the elements that do not fill a packet by other instructions. These differ in
 the last bit, or in how a half is rounded.
 """
 NEARLY = 1e-4
-"""An exponent this near to an integer counts as an integer here. The kernel's limit is 1e-5."""
+"""An exponent this near to an integer is treated as an integer. The kernel's limit is 1e-5, which is stricter."""
 ROUNDING = "sums of 8 bits are rounded as they were, whatever shapes ADD reads its operands in"
 INTEGERS = {"int8": (-128, 127), "uint8": (0, 255)}
 PACKED = (1 << 15) - 1
@@ -64,7 +64,7 @@ def _as_many(view: ProofValue) -> bool:
 
     Unit axes may be added or dropped.
 
-    A value of unknown rank has them if it is not broadcast with other shapes.
+    For a value of unknown rank, the result is True if the value is not broadcast with other shapes.
     """
     if view.axes is None or view.sizes is None:
         return not view.broadcast_shapes
@@ -75,7 +75,7 @@ def _as_many(view: ProofValue) -> bool:
 
 
 def ways(call: Call, views: Sequence[ProofValue]) -> tuple[object, ...]:
-    """Return the part of a key by which LiteRT chooses a kernel; () if there is one kernel."""
+    """Return the part of a key by which LiteRT chooses a kernel; () if LiteRT has only one kernel."""
     if len(views) != PAIR:
         return ()
     return (*_computing(call, views), *selecting_kernel(call, views))
@@ -120,8 +120,9 @@ def of_prelu(call: Call, views: Sequence[ProofValue]) -> tuple[object, ...]:
 def _multiplied_out(base: ProofValue, exponent: ProofValue) -> object:
     """Return for which sizes the kernel multiplies a power out instead of calling the routine `pow`.
 
-    The result is "never", or ("where", sizes): if these sizes are 1. ("where", sizes, "unless", others) means: except
-    if the others are 1 too. If a rank is unknown, the result is (base, exponent).
+    The result is "never", or ("where", sizes), which means "if these sizes are 1". ("where", sizes, "unless", more)
+    means "if `sizes` are 1, unless the sizes in `more` are 1 too". If a rank is unknown, the result is (base,
+    exponent).
 
     The kernel multiplies out if the shapes differ, and the exponent is a single number that is positive and (nearly) an
     integer. Each step then rounds, saturates or wraps. Source: `BroadcastPow4D`, which all kernel sets have, for both

@@ -3,7 +3,7 @@
 A chain consists of element-wise operators. Its operand and its result have 8 bits; values between may be floats. When
 the model is loaded, XNNPACK computes the chain once for all 256 numbers. A chain ends at a value that has two readers
 or is an output. The result of the table has the shape of the chain's operand. So the rank of a constant of one element
-in the chain is lost. If a float is NaN, MAXIMUM and MINIMUM return another operand than they return without a table.
+in the chain is lost. If a float is NaN, MAXIMUM and MINIMUM in a table return another operand than without a table.
 
 Source: XNNPACK's subgraph.c, `xnn_subgraph_fuse_unary_quantized_into_lut`; measured with LiteRT 2.3:
 tests/checker/proof/tflite/kernels/test_lookup_tables.py.
@@ -64,6 +64,7 @@ class Chain(NamedTuple):
     """Whether no element can become infinite or NaN in the chain."""
 
     def __str__(self) -> str:
+        """Return the names of the chain's operators, as printed."""
         return ", ".join(str(kind[0][0]) for kind in self.members if isinstance(kind[0], tuple))
 
 
@@ -178,4 +179,5 @@ def is_unit_constant(tensor: Tensor) -> bool:
 
 
 def _kind(operator: Operator) -> tuple[object, ...]:
+    """Return the key and the version of an operator."""
     return operator.key, operator.version

@@ -84,7 +84,7 @@ def _exceeds_one(size: Size) -> bool:
 
 
 def dropped_rank(call: Call, views: Sequence[ProofValue]) -> tuple[object, ...]:
-    """Return the part of a key by which the kernel sets return results of different ranks; () if they do not.
+    """Return the part of a key for an operator whose results have different ranks in LiteRT's kernel sets, else ().
 
     XNNPACK ignores the rank of a constant of one element in a lookup table. For x[2,3] and c[1,1,1] its result is
     [2,3], and [1,2,3] in the other kernel sets. Of 8 bits XNNPACK computes ADD, SUB and MUL; of floats in a chain, all

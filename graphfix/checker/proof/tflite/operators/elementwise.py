@@ -59,9 +59,9 @@ def _compared(relation: str) -> ViewRule:
 
 
 def _holds(arithmetic: Arithmetic, relation: str, one: Size, two: Size) -> Size | None:
-    """Return 1 if a relation holds between two sizes for all sizes, 0 if it never holds, else None.
+    """Return 1 if a relation of two sizes is true for all bindings of sizes, 0 if it is false for all, else None.
 
-    If the relation is "a size equals 1", and it is undecided, the result is a symbol that stands for the answer.
+    For the undecided relation "a size equals 1", the result is a symbol that is 1 if the size is 1.
     """
     decided = integer_values.decided(arithmetic, relation, one, two)
     if decided is None and relation == "equal" and two == 1 and arithmetic.least(one) >= 0:

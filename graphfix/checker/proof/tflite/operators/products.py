@@ -24,8 +24,8 @@ _MATRIX: Final = 2
 def _multiplied(call: Call, key: tuple[object, ...], views: Sequence[ProofValue]) -> ProofValue | None:
     """Return the term of a BATCH_MATMUL, whose batch axes are broadcast, right-aligned.
 
-    For a product of int8 and floats, the key contains which operands are constants. XNNPACK treats a computed operand
-    as a constant there, and multiplies the memory's present content.
+    For a product of int8 and floats, the key contains which operands are constants. In such a product XNNPACK treats a
+    computed operand as a constant, and multiplies the memory's present content.
     """
     if hybrid(call.inputs):
         key = (*key, tuple(tensor is not None and tensor.payload is not None for tensor in call.inputs))
@@ -36,8 +36,8 @@ def _multiplied(call: Call, key: tuple[object, ...], views: Sequence[ProofValue]
 def _fully_connected(call: Call) -> Dims:
     """Return the sizes of a FULLY_CONNECTED. The last size is that of axis 0 of the weights.
 
-    The other sizes are those of operand 0 if its last size is that of axis 1 of the weights, or if `keepNumDims` is
-    set, because the kernel then checks this. Otherwise the other sizes are unknown.
+    The result keeps all other sizes of operand 0 if the last size of operand 0 is that of axis 1 of the weights. It
+    also keeps these sizes if `keepNumDims` is set, because the kernel then checks this. Else these sizes are unknown.
     """
     sizes, weights = call.sizes(0), call.sizes(1)
     rank = len(call.result.dims or ())

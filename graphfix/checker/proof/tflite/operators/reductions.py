@@ -46,6 +46,7 @@ def _product_integers(call: Call) -> ProofValue | None:
 
 def _folded(rule: str) -> FoldingRule:
     """Return the rule that computes the reduction of a constant."""
+
     def computed_reduction(call: Call, arrays: Sequence[Array]) -> Array | None:
         data, axes = arrays
         if data.dtype.name not in _REDUCED or axes.ndim > 1:

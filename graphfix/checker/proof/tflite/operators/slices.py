@@ -54,11 +54,12 @@ def _slice_integers(call: Call) -> ProofValue | None:
 
 
 def _slice_folded(_: Call, arrays: Sequence[Array]) -> Array | None:
+    """Return the part that a SLICE cuts out of a constant; None if the part does not lie inside the constant."""
     data, begin, size = arrays
     if not begin.shape == size.shape == (data.ndim,) or (begin < 0).any() or (size < -1).any():
         return None
     if (np.where(size < 0, begin, begin + size) > data.shape).any():
-        return None  # The kernel refuses such a slice, but numpy would shorten it.
+        return None  # The kernel refuses a slice that ends behind the operand, but numpy would shorten it.
     cuts = tuple(
         slice(start, None if count < 0 else start + count)
         for start, count in zip(begin.tolist(), size.tolist(), strict=True)

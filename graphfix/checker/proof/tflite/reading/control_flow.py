@@ -1,10 +1,11 @@
 """Read an IF with a known condition, and a WHILE with a known trip count, as the subgraphs that really run.
 
 A condition is known if it is a constant when the IF or WHILE is read. A trip count is found by reading trips. If the
-condition of a trip is not a constant, the loop is read as a loop. Two kinds of bodies are not unrolled. LiteRT copies
-the results of a trip one by one into the body's inputs for the next trip, so a body that returns an input at another
-position is not unrolled. Operators with a state differ from trip to trip, so a body with such an operator is not
-unrolled either.
+condition of a trip is not a constant, the loop is read as a loop. Two kinds of bodies are not unrolled:
+
+- Bodies that return an input at another position. LiteRT copies the results of a trip one by one into the inputs for
+  the next trip, and so overwrites an input that is still needed.
+- Bodies with operators that keep a state. These operators differ from trip to trip.
 """
 
 from __future__ import annotations

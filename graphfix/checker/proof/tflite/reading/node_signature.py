@@ -40,8 +40,8 @@ The results are equal if the operands have equal maps.
 def signature(call: Call) -> tuple[object, ...] | None:
     """Return the part of a term's key that is independent of the operands' elements: options, types and quantization.
 
-    Returns None if an operand is missing, if an operand's scales follow an axis that is not an axis of its core, or if
-    the result has scales along an axis.
+    Returns None if an operand is missing, or if the result has scales along an axis. The result is also None if an
+    operand's scales follow an axis that is not an axis of the operand's core.
     """
     parameters = []
     for tensor, view in zip(call.inputs, call.views, strict=True):
@@ -104,7 +104,7 @@ def stated(operator: Operator, tensor: Tensor) -> tuple[object, ...]:
 
     For some operators, the shape too.
 
-    Operators in `CHOOSING` and `STATEFUL`, StableHLO and custom operators take the shape from the file. Other kernels
+    Operators in `CHOOSING` and `STATEFUL`, StableHLO and custom operators use the shape from the file. Other kernels
     only compare the rank.
     """
     name = operator.name

@@ -45,7 +45,7 @@ _DEEPEST = 64
 def _read_as(tensor: Tensor, view: ProofValue | None) -> tuple[object, ...]:
     """Return the part of a key for an operand of an operator without a rule, besides the operand's elements.
 
-    Recurrent operators write into an operand that is a variable, and refuse any other tensor there.
+    Recurrent operators write into an operand that is a variable, and refuse any other tensor as this operand.
     """
     return tensor.dtype, tensor.variable, quantized(tensor.quantization, view)
 
@@ -55,7 +55,8 @@ def _check_results(graph: Subgraph, operator: Operator, values: Mapping[int, Pro
 
     The same error is raised if a result is an input, a constant or a variable.
 
-    Kernels write to the memory of a result in any case. Kernel sets differ in what other operators then read there.
+    Kernels write to the memory of a result in any case. Other operators then read different data in different kernel
+    sets.
     """
     for at in operator.outputs:
         tensor = graph.tensors[at]
