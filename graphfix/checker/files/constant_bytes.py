@@ -126,7 +126,7 @@ class Payload(NamedTuple):
     def part(self, start: int, length: int) -> Payload:
         """Return the range of this payload that begins at byte `start`, as a payload.
 
-        The caller must pass a range inside it.
+        The range must lie inside the payload.
         """
         if self.file is None:
             return stored_bytes(self.data[start : start + length])

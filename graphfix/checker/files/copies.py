@@ -37,8 +37,8 @@ def is_copy(before: Path, after: Path, data_root: Sequence[Path] = (), *, tflite
 def _is_restated(before: Path, after: Path, data_root: Sequence[Path]) -> bool:
     """Return whether two ONNX models are equal except for the names of their data files.
 
-    The data files must have the same bytes. Returns False for model files larger than 32 MiB, and for models without
-    data files.
+    The data files must have the same bytes. Returns False for model files larger than 32 MiB, for models without data
+    files, and if a location is not a plain name.
     """
     from graphfix.checker.files.onnx import external_data, skeleton
 

@@ -97,8 +97,8 @@ class ExternalData:
         """Return (offset, length) of a tensor's data in a file of `size` bytes.
 
         If the tensor states no length, the data ends where the file ends. Raises GraphfixError if the file ends before
-        the stated length. If the length is missing or 0, the bytes that the tensor's type and shape need are used
-        instead.
+        the stated length. If the length is missing or 0, the file must contain the bytes that the tensor's type and
+        shape need.
         """
         entries = _entries(tensor)
         offset = self._number(tensor.name, entries.get("offset", "0"))

@@ -105,7 +105,7 @@ def _weightless(
 ) -> bytes:
     """Return a copy of the message in `data[start:end]` without its large payloads.
 
-    Raises ValueError if it is damaged.
+    Raises ValueError if the message is damaged.
 
     `message` is the name of the message's type in `_ROUTES`; `depth` is the number of messages around it, plus 1.
     """

@@ -149,7 +149,7 @@ class _Reader(Generic[S]):
     def _rounded(self, name: str, node: ast.expr) -> S | int | None:
         """Return a size of `floor(a/b)` or `ceiling(a/b)`.
 
-        For any other argument, return the argument, which is an integer.
+        For any other argument, return the size of the argument, because a size is an integer already.
         """
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div):
             return self.read(node)
