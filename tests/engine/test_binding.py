@@ -186,7 +186,7 @@ def test_what_a_request_says_is_bound_and_nothing_else(given: dict[str, Any], do
 
 def test_no_input_is_dropped_where_none_is_set() -> None:
     asked: Any = Asked()
-    with pytest.raises(GraphfixError, match=r"^m\.onnx: --drop-set-inputs: no input is set; say which"):
+    with pytest.raises(GraphfixError, match=r"^m\.onnx: --drop-set-inputs: no input is set; add --set NAME=VALUE"):
         bind(asked, Path("m.onnx"), Request(drop_set_inputs=True))
     assert asked.done == []
 

@@ -220,7 +220,7 @@ def test_given_inputs_may_leave_the_value_out_and_must_not_contradict_it(rated: 
     np.savez(data, x=x)
     assert api.verify(rated, rated, values={"rate": 16000}, inputs=data, proof="without").status == "equal"
     np.savez(data, x=x, rate=np.int64(8000))
-    with pytest.raises(GraphfixError, match="'rate' is another value than --set says"):
+    with pytest.raises(GraphfixError, match="'rate' has another value than --set gives it"):
         api.verify(rated, rated, values={"rate": 16000}, inputs=data, proof="without")
 
 

@@ -1,4 +1,4 @@
-"""The checker's own readers, one a format, for the proof and the runs."""
+"""The checker's own readers of model files, a folder for each format. The proof and the runs use these readers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TFLITE_IDENTIFIER = b"TFL3"
-"""Bytes 4 to 8 of a TFLite file."""
+"""The bytes 4 to 7 of every TFLite file."""
 
 
 def is_tflite(path: Path) -> bool:
-    """Return whether a file has TFLite's identifier.
+    """Return whether a file has the identifier of TFLite in its bytes 4 to 7.
 
-    Raises GraphfixError if the file can't be read, or if its content is known not to be a model.
+    Raises GraphfixError if the file can't be read, or if its content is recognized as something that is not a model.
     """
     refuse_foreign(path)
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""The error for a request that does not fit the model: a name, a size or a value."""
+"""The error for a request that does not fit the model: an unknown input name, a wrong size or a wrong value."""
 
 from __future__ import annotations
 
@@ -12,11 +12,19 @@ if TYPE_CHECKING:
 
 
 class BindingError(GraphfixError):
-    """No input has this name, or the size or value does not fit the input. The verdict adds the first file's name."""
+    """The error for a request that does not fit the model's inputs.
+
+    Either no input has the requested name, or the requested size or value does not fit the input. The verdict adds the
+    first file's name to the message.
+    """
 
 
 def check_shape(name: str, shape: Sequence[int], inputs: Mapping[str, Sequence[int | str] | None]) -> None:
-    """Raise BindingError if no input has this name, or if the input has another rank than the shape."""
+    """Raise BindingError if no input is called `name`, or if the rank of the input differs from the rank of `shape`.
+
+    `inputs` contains the sizes of each input, or None if the rank of the input is unknown. An unknown rank fits every
+    shape.
+    """
     if name not in inputs:
         raise BindingError(no_input(name, inputs))
     dims = inputs[name]

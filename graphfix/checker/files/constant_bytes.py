@@ -1,4 +1,4 @@
-"""Where the bytes of a constant are: in memory, or in a range of an open file, which is read in pieces."""
+"""The bytes of constants: either in memory, or a range of an open file that is read piece by piece."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PIECE = 1 << 18
-"""Bytes that are read at a time: two of them stay in a processor's cache."""
+"""Bytes that are read at a time. Two pieces of this size stay in a processor's cache."""
 SMALL = 1 << 12
-"""Payloads up to this size are compared as a whole; of bigger ones the two ends are looked at first."""
+"""Constants of up to this many bytes are kept in memory and looked up by all their bytes.
+
+Larger constants are looked up by a digest of their first and last `SMALL` bytes, and compared completely after that.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opened:
-    """A file that is open for reading, and what it was when it was opened."""
+    """A file that is open for reading, and its state when it was opened: device, inode, size and modification time."""
 
     path: Path
     file: FileIO
@@ -32,7 +35,7 @@ class Opened:
 
     @classmethod
     def at(cls, path: Path, stack: ExitStack) -> Opened:
-        """Open a file for as long as the stack lives. Raises GraphfixError."""
+        """Open a file, which is closed when `stack` is closed. Raises GraphfixError if the file can't be opened."""
         try:
             file = stack.enter_context(open_regular(path))
         except OSError as error:
@@ -41,42 +44,53 @@ class Opened:
 
     @property
     def size(self) -> int:
-        """Return the bytes that the file holds."""
+        """Return the size in bytes that the file had when it was opened."""
         return self.state[2]
 
     def fill(self, buffer: bytearray, offset: int) -> None:
-        """Fill a buffer from here on. Raises GraphfixError where the file has become shorter."""
+        """Fill the whole buffer with the file's bytes from `offset` on.
+
+        Raises GraphfixError if the file ends before that.
+        """
         self.file.seek(offset)
         with memoryview(buffer) as view:
             done = 0
-            while done < len(buffer):  # one call of the system reads 2 GiB at most
+            while done < len(buffer):  # The operating system reads at most 2 GiB per call.
                 more = self.file.readinto(view[done:])
                 if not more:
                     raise GraphfixError(f"{self.path}: ended while it was read; run again when nothing writes to it")
                 done += more
 
     def check(self) -> None:
-        """Raise GraphfixError where the path names other bytes now than those that were read."""
+        """Raise GraphfixError if the file at this path was changed or replaced after it was opened."""
         if _state(self.path.stat()) != self.state:
             raise GraphfixError(f"{self.path}: changed while it was read; run again when nothing writes to it")
 
 
 def open_regular(path: Path) -> FileIO:
-    """Open a regular file for reading. Raises OSError, also for a pipe or a device, without waiting for its writer."""
+    """Open a regular file for reading, without a buffer.
+
+    Raises OSError if the file can't be opened, or if it is a pipe or a device. The call never waits for a writer of a
+    pipe.
+    """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
     if not S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(0, "it is not a regular file")
-    # unbuffered: a buffer would copy each piece once more
+    # A buffered file would copy each piece one more time.
     return FileIO(descriptor, "rb")
 
 
 def _state(stat: os.stat_result) -> tuple[int, ...]:
+    """Return device, inode, size and modification time: if none of the four differs, the file is taken as unchanged."""
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 class Payload(NamedTuple):
-    """The elements of a constant: bytes in memory, or a range of a file."""
+    """The elements of a constant, as bytes in memory or as a range of a file.
+
+    If `file` is None, `data` contains the bytes. Otherwise the range has `length` bytes and begins at byte `offset`.
+    """
 
     file: Opened | None
     offset: int
@@ -84,7 +98,7 @@ class Payload(NamedTuple):
     data: bytes = b""
 
     def read(self, start: int, count: int) -> bytes:
-        """Return bytes of the range; fewer where it ends."""
+        """Return `count` bytes of the payload from `start` on; fewer bytes if the payload ends before."""
         count = max(min(count, self.length - start), 0)
         if self.file is None:
             return self.data[start : start + count]
@@ -93,7 +107,11 @@ class Payload(NamedTuple):
         return bytes(buffer)
 
     def _fill(self, buffer: bytearray, start: int) -> bytes | bytearray:
-        """Return as many bytes as the buffer holds; a buffer that ends behind the range is cut to what is left."""
+        """Return the bytes of the payload from `start` on, as many as `buffer` has room for.
+
+        Near the end of the payload, the buffer is first shortened to the bytes that are left. Bytes of a file are read
+        into the buffer, and the buffer is returned.
+        """
         del buffer[self.length - start :]
         if self.file is None:
             return self.data[start : start + len(buffer)]
@@ -101,39 +119,51 @@ class Payload(NamedTuple):
         return buffer
 
     def pieces(self, step: int = PIECE) -> Iterator[bytes]:
-        """Yield all bytes in order."""
+        """Yield all bytes of the payload in order, `step` bytes at a time."""
         for start in range(0, self.length, step):
             yield self.read(start, step)
 
     def part(self, start: int, length: int) -> Payload:
-        """Return a range of this one."""
+        """Return the range of this payload that begins at byte `start`, as a payload.
+
+        The range must lie inside the payload.
+        """
         if self.file is None:
             return stored_bytes(self.data[start : start + length])
         return Payload(self.file, self.offset + start, length)
 
     def same(self, other: Payload) -> bool:
-        """Whether both hold the same bytes: all are compared, unless both are one range of one file."""
+        """Return whether two payloads have equal bytes.
+
+        All bytes are compared, unless both payloads are the same range of the same unchanged file.
+        """
         if self.length != other.length:
             return False
         if self._place is not None and self._place == other._place:
             return True
         step = min(PIECE, self.length)
-        # Two buffers for all pieces: new ones cost more than the reading.
+        # Two buffers are reused for all pieces, because allocating new buffers costs more time than reading.
         one, two = bytearray(step), bytearray(step)
         return all(self._fill(one, start) == other._fill(two, start) for start in range(0, self.length, step or 1))
 
     @property
     def _place(self) -> tuple[object, ...] | None:
-        """Name a range of a file: two models beside one file of weights have the same."""
+        """Return the state and the offset of the file's range; None for a payload in memory.
+
+        Equal results mean the same bytes, for example if two models share one file of weights.
+        """
         return None if self.file is None else (self.file.state, self.offset)
 
     @property
     def fingerprint(self) -> bytes:
-        """A short form that equal payloads share: it finds candidates, and proves nothing."""
+        """Return a digest of the payload's first and last 4096 bytes.
+
+        Equal payloads have equal digests. The digest only finds candidates, because different payloads may share it.
+        """
         ends = self.read(0, SMALL) + self.read(max(self.length - SMALL, 0), SMALL)
         return hashlib.blake2b(ends, digest_size=16).digest()
 
 
 def stored_bytes(data: bytes) -> Payload:
-    """Hold elements in memory."""
+    """Return a payload of bytes that are in memory."""
     return Payload(None, 0, len(data), data)

@@ -1,4 +1,4 @@
-"""Compare two model files and their data files byte by byte, for the proof: copies compute the same results."""
+"""Compare two model files and their data files byte by byte. The proof needs no terms for an exact copy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from graphfix.checker.files.constant_bytes import Opened, Payload
 
 _WHOLE = 1 << 25
-"""Bytes of the largest model file that is compared here if its data files were renamed; else the proof decides."""
+"""The largest model file, in bytes, for which `_is_restated` accepts renamed data files.
+
+For larger files the proof decides.
+"""
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def is_copy(before: Path, after: Path, data_root: Sequence[Path] = (), *, tflite: bool) -> bool:
-    """Return whether two model files and their data files have the same bytes; data files may have other names.
+    """Return whether two model files are copies: the model files have the same bytes, and so have their data files.
+
+    The data files of ONNX models may have other names, if nothing else differs. For two TFLite files in different
+    folders, the result is False if a tensor has an external buffer.
 
     Raises GraphfixError for a file that can't be read, and for a data file that is missing or refused.
     """
@@ -29,7 +35,11 @@ def is_copy(before: Path, after: Path, data_root: Sequence[Path] = (), *, tflite
 
 
 def _is_restated(before: Path, after: Path, data_root: Sequence[Path]) -> bool:
-    """Return whether two ONNX models differ only in the names of their data files, whose bytes are the same."""
+    """Return whether two ONNX models are equal except for the names of their data files.
+
+    The data files must have the same bytes. Returns False for model files larger than 32 MiB, for models without data
+    files, and if a location is not a plain name.
+    """
     from graphfix.checker.files.onnx import external_data, skeleton
 
     if max(path.stat().st_size for path in (before, after)) > _WHOLE:
@@ -49,7 +59,7 @@ def _is_restated(before: Path, after: Path, data_root: Sequence[Path]) -> bool:
 
 
 def _data_files(path: Path, data_root: Sequence[Path]) -> Mapping[str, Path]:
-    """Return the data files of an ONNX model by location."""
+    """Return the data files of an ONNX model by location. Raises GraphfixError if a data file is missing or refused."""
     from graphfix.checker.files.onnx import external_data, skeleton
 
     data = skeleton.message(path)
@@ -59,6 +69,7 @@ def _data_files(path: Path, data_root: Sequence[Path]) -> Mapping[str, Path]:
 
 
 def _has_external_buffers(path: Path) -> bool:
+    """Return whether a tensor of a TFLite model has its bytes in another file."""
     from graphfix.checker.files.tflite.file import read
 
     with ExitStack() as stack:
@@ -67,6 +78,7 @@ def _has_external_buffers(path: Path) -> bool:
 
 
 def _same_bytes(before: Path, after: Path) -> bool:
+    """Return whether two files have equal bytes. Raises GraphfixError if a file changes while it is read."""
     if before.stat().st_size != after.stat().st_size:
         return False
     with ExitStack() as stack:

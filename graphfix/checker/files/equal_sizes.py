@@ -1,6 +1,6 @@
-"""Sizes of a file's inputs that are stated to be equal: which labels are one size, and which of those are numbers.
+"""Sizes of a file's inputs that the user states to be equal (`--same`): groups of equal labels, and their numbers.
 
-A label is the symbol that a size is declared with, or `name[axis]` where there is none.
+A label is the symbol by which the file declares a size. A size without a symbol has the label `name[axis]`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     Size = int | str
     Sum = tuple[int | str, ...]
-    """What a size is the sum of: a number, and labels."""
+    """A sum of sizes: its constant part (0 if there is none), then the labels of its other parts."""
     Inputs = Mapping[str, tuple[Size, ...] | None]
-    """By input: its sizes as numbers and labels; None where the rank is not known."""
+    """For each input, its sizes as numbers and labels; None if the rank of the input is unknown."""
 
 UNEQUAL = "can't be equal, or are not solved; bind them by --dim or --shape"
 _PLACE = r"(.+)\[(\d{1,19})\]"
@@ -29,23 +29,27 @@ _NUMBER = r"\d{1,19}"
 
 @dataclass(frozen=True, slots=True)
 class EqualSizes:
-    """What follows from sizes that are stated to be equal."""
+    """The conclusions from the sizes that the user states to be equal. A group is a set of equal labels."""
 
     names: Mapping[str, str] = field(default_factory=dict)
-    """By label: the one that stands for all that are equal to it."""
+    """For each label of a group, the group's representative: the first label of the group."""
     numbers: Mapping[str, int] = field(default_factory=dict)
-    """By label: the number that one of its equals is."""
+    """For each label whose group contains a number, that number."""
     sums: Mapping[str, tuple[Size, ...]] = field(default_factory=dict)
-    """By label that stands for others: the numbers, and labels that stand for others, that it is the sum of."""
+    """For each representative whose group contains a sum, the parts of that sum.
+
+    A part is a number, a representative, or a label without a group.
+    """
 
 
 NONE_EQUAL = EqualSizes()
 
 
 def equal_sizes(pair: Pair, inputs: Inputs) -> EqualSizes:
-    """Merge the groups of equal sizes that a pair states of these inputs, under the sizes that it gives.
+    """Merge the groups of equal sizes that `pair.same` states into one result, using the numbers that the pair binds.
 
-    Raises GraphfixError for a member that no input has, and for members that are two numbers.
+    Raises BindingError if a member of a group is not a size of an input, or if a group contains more than one number or
+    sum. The same error is raised if a part of a sum is a sum.
     """
     if not pair.same:
         return NONE_EQUAL
@@ -87,7 +91,7 @@ def equal_sizes(pair: Pair, inputs: Inputs) -> EqualSizes:
 
 
 def _refuse_nested(sums: Mapping[str, tuple[int | str, ...]]) -> None:
-    """Raise BindingError where a part of a sum is a sum."""
+    """Raise BindingError if a part of a sum is itself equal to a sum."""
     for total in sums.values():
         if any(part in sums for part in total):
             said = "+".join(map(str, total))
@@ -95,14 +99,18 @@ def _refuse_nested(sums: Mapping[str, tuple[int | str, ...]]) -> None:
 
 
 def stated(same: Sequence[Sequence[str]]) -> list[str]:
-    """Return the assumption that each statement is."""
+    """Return a line for each group of equal sizes, as the assumption that the proof reports."""
     return [f"the sizes {', '.join(members)} are equal (--same)" for members in same]
 
 
 def _member(
     member: str, inputs: Inputs, shapes: Mapping[str, Sequence[int]], given: Mapping[Size | Sum, Size]
 ) -> Size | Sum:
-    """Return the size that a member of a statement names, or the parts of a sum: `past+seq`."""
+    """Return the size that a member of a group refers to.
+
+    The result is a number, a label, or a sum. A sum such as `past+seq` contains its constant part and then its labels,
+    sorted. If all parts have numbers, the result is their sum as a number.
+    """
     parts = [part.strip() for part in member.split("+")]
     is_symbol = any(member in (dims or ()) for dims in inputs.values())
     place = re.fullmatch(_PLACE, member, re.DOTALL)
@@ -116,7 +124,7 @@ def _member(
 
 
 def _given(inputs: Inputs, pair: Pair) -> dict[Size | Sum, Size]:
-    """Return the numbers that labels are asked to be."""
+    """Return the number that the pair binds each label to, by `shapes` or else by `bindings`."""
     given: dict[Size | Sum, Size] = {}
     for name, dims in inputs.items():
         for axis, size in enumerate(dims or ()):
@@ -132,7 +140,11 @@ def _given(inputs: Inputs, pair: Pair) -> dict[Size | Sum, Size]:
 
 
 def _size(member: str, inputs: Inputs, shapes: Mapping[str, Sequence[int]]) -> Size:
-    """Return the size that a member of a statement names: a symbol, or an axis of an input."""
+    """Return the label or number that `member` refers to: a symbol of the inputs, or an axis such as `name[0]`.
+
+    Raises BindingError if no input has this symbol or axis, or if the input's rank is unknown and `shapes` lacks the
+    input.
+    """
     if any(member in (dims or ()) for dims in inputs.values()):
         return member
     place = re.fullmatch(_PLACE, member, re.DOTALL)

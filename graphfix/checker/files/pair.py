@@ -1,4 +1,4 @@
-"""Two files of one format, and the statements about their inputs under which they are compared."""
+"""Two files of one format, and the statements about their inputs under which the proof compares them."""
 
 from __future__ import annotations
 
@@ -15,38 +15,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The first file, the second file, which should compute the same, and what is stated about their inputs.
+    """The first file, the second file, which should compute the same, and the user's statements about their inputs.
 
-    An axis is named by its symbol, or by `name[axis]` where it has none, as in TFLite.
+    An axis is identified by its symbol. An axis without a symbol, as in TFLite, is identified by `name[axis]`.
     """
 
     before: Path
     after: Path
     tflite: bool = False
-    """Whether both are TFLite files; else both are ONNX files."""
+    """Whether both files are TFLite files; if False, both are ONNX files."""
     bindings: Mapping[str, int] = field(default_factory=dict)
-    """By axis: its size."""
+    """For each bound axis, its size."""
     shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """By input: its whole shape. Axes that stay free have any size."""
+    """For each input with a stated shape, the sizes of all its axes. Axes that nothing binds may have any size."""
     same: Sequence[Sequence[str]] = ()
-    """Groups of two or more axes of equal size."""
+    """Groups of two or more axes that are stated to have equal sizes."""
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """By axis that stays free: its least and its greatest size."""
+    """For each axis with a stated range, its least and its greatest size, both included. The axis stays free."""
     values: Mapping[str, InputValue] = field(default_factory=dict)
-    """By input: the constant that it always is. The second file may lack such an input."""
+    """For each input that is set to a constant, its elements. The second file may lack this input."""
     signature: str | None = None
-    """The SignatureDef that is compared, alone (TFLite); None: the main subgraph, and every other one."""
+    """The only SignatureDef that is compared (TFLite). None compares the main subgraph and all SignatureDefs."""
     trust_stored: bool | None = None
-    """Which sizes that the first file stores are believed, where they follow from nothing else (ONNX).
+    """Which sizes stored in the first file are trusted if they can't be derived otherwise (ONNX).
 
-    None: the shapes of results of operators without a rule. True: all sizes. False: nothing.
+    None trusts the shapes of results of operators that have no rule. True trusts all sizes. False trusts no size.
     """
     narrow_inputs: bool = False
-    """Whether an input of int64 may be int32 in the second file; it then holds numbers that both types hold (ONNX)."""
+    """Whether an int64 input may be int32 in the second file (ONNX). Its numbers are then assumed to fit both types."""
     data_root: Sequence[Path] = ()
-    """Folders besides each model's own in which its external data may lie (ONNX)."""
+    """More folders in which external data may lie, besides the folder of each model (ONNX)."""
 
     @property
     def is_bare(self) -> bool:
-        """Whether nothing is stated about the inputs."""
+        """Return whether the user states nothing about the inputs.
+
+        The result is False if there are bindings, shapes, equal sizes, ranges, values or a signature.
+        """
         return not (self.bindings or self.shapes or self.same or self.ranges or self.values or self.signature)

@@ -1,4 +1,4 @@
-"""Inputs that are taken for constants: their elements as the input's type and shape have them, and what is assumed."""
+"""Inputs that the user sets to constants (`--set`): the constant as an array of the input's type and shape."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ _MOST_SHOWN = 8
 
 
 def assumed(values: Mapping[str, InputValue]) -> tuple[str, ...]:
-    """Name the values for which alone two models are compared."""
+    """Return a line for each input that is set to a constant, as the assumption that the proof reports."""
     return tuple(f"{name} is {_shown(value)}, as set" for name, value in values.items())
 
 
 def _shown(value: InputValue) -> str:
+    """Return a value as text. Only the first 8 elements of a longer tuple are included."""
     if not isinstance(value, tuple):
         return str(value).lower()
     shown = [str(number).lower() for number in value[:_MOST_SHOWN]]
@@ -32,17 +33,19 @@ def _shown(value: InputValue) -> str:
 
 
 def refuse_unknown(values: Mapping[str, InputValue], inputs: Sequence[str]) -> None:
-    """Raise GraphfixError for a name that no input has."""
+    """Raise BindingError if a value is set for a name that no input has."""
     for name in values:
         if name not in inputs:
             raise BindingError(f"--set {name}: {no_input(name, inputs)}")
 
 
 def typed(name: str, value: InputValue, dtype: np.dtype[Any] | None, dims: Sequence[int | str | None] | None) -> Array:
-    """Return the value of an input that is declared so. Raises GraphfixError where it does not fit.
+    """Return the value of an input as an array of the input's `dtype` and shape.
 
-    Shape: `dims`, where one size that is no number follows from how many elements there are; with no dims that of the
-    value.
+    Raises BindingError if it does not fit.
+
+    The shape is `dims`. If exactly one size of `dims` is not a number, that size follows from the number of elements.
+    If `dims` is None, a single number becomes a scalar, and a tuple becomes a vector.
     """
     numbers = value if isinstance(value, tuple) else (value,)
     if dtype is None or dtype.kind not in "biuf":
@@ -60,6 +63,10 @@ def typed(name: str, value: InputValue, dtype: np.dtype[Any] | None, dims: Seque
 
 
 def _fits(number: InputNumber, dtype: np.dtype[Any]) -> bool:
+    """Return whether a number fits `dtype`: 0 and 1 fit bool; a bool fits only bool; a float does not fit integers.
+
+    The number must also be in the range of the type.
+    """
     if dtype.kind == "b":
         return number in (0, 1)
     if isinstance(number, bool):
@@ -71,7 +78,10 @@ def _fits(number: InputNumber, dtype: np.dtype[Any]) -> bool:
 
 
 def _completed(dims: Sequence[int | str | None], count: int) -> list[int] | None:
-    """Return the sizes with the free one that makes them hold so many elements; None where there is none."""
+    """Return `dims` with the only unknown size computed from `count`, the number of elements.
+
+    Returns None if more than one size is unknown, or if no size makes the shape contain `count` elements.
+    """
     known_product = prod(size for size in dims if isinstance(size, int))
     free = sum(not isinstance(size, int) for size in dims)
     if (
@@ -84,5 +94,5 @@ def _completed(dims: Sequence[int | str | None], count: int) -> list[int] | None
 
 
 def named_sizes(dims: Sequence[int | str | None] | None, array: Array) -> dict[str, int]:
-    """Return the sizes that a value gives to the symbols of its input."""
+    """Return the size of each symbol in `dims`, read from the shape of the array that the input is set to."""
     return {dim: size for dim, size in zip(dims or (), array.shape, strict=False) if isinstance(dim, str)}

@@ -1,1 +1,1 @@
-"""The checker's reader of ONNX files: without weights, and where each payload lies."""
+"""The checker's reader of ONNX files. It reads messages without weights, and where the bytes of each weight are."""

@@ -1,8 +1,8 @@
 """Find and check the data files of an ONNX model for the proof and the runs.
 
-The rule is that of docs/behaviour.md, "External data". By its name a data file lies below the model's folder. With
-links resolved, it lies in that folder, in the folder of the resolved model file, or in a folder that the user allows.
-The working folder never matters. The rewriter implements the same rule in `formats/onnx/file/data_home.py`.
+The rule is described in docs/behaviour.md, "External data". A location must be below the model's folder. With links
+resolved, the data file must lie in that folder, in the folder of the resolved model file, or in a folder that the user
+allows. The working folder never matters. The rewriter implements the same rule in `formats/onnx/file/data_home.py`.
 """
 
 from __future__ import annotations
@@ -29,19 +29,25 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 _SIGNS = (b"location", b"\x70\x01")
-"""Every serialized model with external data has one: the key `location`, or `data_location: EXTERNAL`."""
+"""Byte strings: every serialized model with external data contains at least one of them.
+
+The first is the key `location`. The second is the field `data_location: EXTERNAL`.
+"""
 _HALVES = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
 _IN_MEMORY = "*/_ORT_"
 """The mark of locations that onnxruntime reads as addresses in memory, such as `*/_ORT_MEM_ADDR_/*`."""
 _MOST_DIGITS = 20
-"""Digits of 2**64 - 1, the largest size of a file. Python raises ValueError for more than 4300 digits."""
+"""Digits of 2**64 - 1, the largest possible file size.
+
+Python raises ValueError for numbers of more than 4300 digits.
+"""
 _ROUTES = frozenset(
     "graph functions training_info initialization algorithm initializer sparse_initializer values "
     "indices t g tensors graphs sparse_tensor sparse_tensors "
     "tensor_value sparse_tensor_value sequence_value optional_value map_value "
     "tensor_values sparse_tensor_values sequence_values optional_values map_values".split()
 )
-"""The fields of onnx's messages that lead to a TensorProto: of a model, a sequence, an optional or a map."""
+"""The fields of onnx's messages that lead to a TensorProto, in a model, a sequence, an optional or a map."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,39 +55,50 @@ class ExternalData:
     """The data files of one model, and the folders in which they may lie."""
 
     model: Path
-    """The model, as messages name it."""
+    """The path of the model, as messages print it."""
     home: Path
-    """The model's folder, absolute: locations are relative to it."""
+    """The model's folder as an absolute path. Locations are relative to it."""
     own: tuple[Path, ...]
-    """With links resolved, the model's folder and the folder of the resolved model file."""
+    """Two folders with links resolved: the model's folder, and the folder of the resolved model file."""
     allowed: tuple[Path, ...]
-    """With links resolved, the folders that the user allows."""
+    """The folders that the user allows, with links resolved."""
     files: dict[str, Path] = field(default_factory=dict)
-    """By location: the file, with links resolved, of each tensor that `file` was called for."""
+    """For each location that `file` was called with, the data file with links resolved."""
 
     @classmethod
     def of(cls, model: Path, data_root: Sequence[Path] = ()) -> ExternalData:
-        """Resolve the folders of a model, without reading the model."""
+        """Resolve the folders of a model, without reading the model.
+
+        `data_root` contains the folders that the user allows.
+        """
         own = _resolved(model.parent), _resolved(model).parent
         return cls(model, model.parent.absolute(), own, tuple(map(_resolved, data_root)))
 
     def check(self, message: Message) -> None:
-        """Check the data file of every tensor, used or not. Raises GraphfixError for data that must not be read."""
+        """Check the data file of every tensor in `message`, even of unused tensors.
+
+        Raises GraphfixError if a data file is missing, refused or too short.
+        """
         for tensor in tensors(message):
             if is_external(tensor):
                 self.span(tensor, self.file(tensor).stat().st_size)
 
     def file(self, tensor: TensorProto) -> Path:
-        """Return the data file of a tensor, with links resolved. Raises GraphfixError if it must not be read."""
+        """Return the data file of a tensor, with links resolved.
+
+        Raises GraphfixError if the file is missing or refused.
+        """
         location = _entries(tensor).get("location", "")
         if location not in self.files:
             self.files[location] = self._found(tensor.name, location)
         return self.files[location]
 
     def span(self, tensor: TensorProto, size: int) -> tuple[int, int]:
-        """Return the offset and the length of a tensor's data in a file of `size` bytes.
+        """Return (offset, length) of a tensor's data in a file of `size` bytes.
 
-        Raises GraphfixError if the file ends before the data that is stated, or else before the bytes of the shape.
+        If the tensor states no length, the data ends where the file ends. Raises GraphfixError if the file ends before
+        the stated length. If the length is missing or 0, the file must contain the bytes that the tensor's type and
+        shape need.
         """
         entries = _entries(tensor)
         offset = self._number(tensor.name, entries.get("offset", "0"))
@@ -94,10 +111,10 @@ class ExternalData:
         return offset, stated if "length" in entries else rest
 
     def bytes_of(self, message: Message) -> tuple[int, int]:
-        """Return the bytes of a checked model with its data files, and the bytes of memory that onnxruntime allocates.
+        """Return (bytes of a checked model and its data files, bytes of memory that onnxruntime allocates for it).
 
-        Data files are mapped and allocate nothing. Weights in the model file are in memory twice during loading, and
-        kernels of float32 make a copy of weights with 16 bits.
+        Data files are mapped into memory and allocate nothing. Weights in the model file are in memory twice while the
+        model is loaded. For weights with 16 bits, kernels make a copy in float32.
         """
         inside = self.model.stat().st_size
         files = sum(file.stat().st_size for file in set(self.files.values()))
@@ -106,19 +123,20 @@ class ExternalData:
 
     @property
     def folder(self) -> Path | None:
-        """Return the folder that holds all files; None if there is no file."""
+        """Return the innermost folder that contains all data files; None if the model has no data file."""
         return Path(os.path.commonpath([file.parent for file in self.files.values()])) if self.files else None
 
     def model_with_data(self) -> ModelProto:
-        """Read the model with all its data. Raises GraphfixError."""
+        """Read the model, with the bytes of all data files inside its tensors. Raises GraphfixError."""
         model = skeleton.read(self.model, full_below=sys.maxsize)
         self._embed(model)
         return model
 
     def runnable(self) -> Path | bytes:
-        """Return the model for a runtime: its path if it has no data file, else bytes with locations in `folder`.
+        """Return the model in a form that a runtime can load.
 
-        Raises GraphfixError.
+        A model without data files is returned as its path. Any other model is returned as bytes in which locations are
+        relative to `folder`. Raises GraphfixError if the model can't be read.
         """
         if not self.files:
             return self.model
@@ -127,10 +145,10 @@ class ExternalData:
         return bytes(model.SerializeToString())
 
     def relocate(self, message: Message) -> None:
-        """Replace the locations in a checked model by the resolved files, relative to `folder`.
+        """Replace the locations in a checked model by the paths of the resolved files, relative to `folder`.
 
-        Runtimes have their own rules for links: onnxruntime 1.31 refuses a link that leaves the folder it is given.
-        Without links, every runtime reads the files that were checked.
+        Runtimes have their own rules for links: onnxruntime 1.31 refuses a link that leads out of the folder it gets.
+        The new locations contain no links, so every runtime reads the files that were checked.
         """
         folder = self.folder
         if folder is None:
@@ -142,9 +160,10 @@ class ExternalData:
                     entry.value = names.get(entry.value, entry.value)
 
     def number(self, message: Message) -> bool:
-        """Replace the locations in a checked model by consecutive numbers, in the order of the tensors.
+        """Replace the locations in a checked model by the numbers of the data files: "0", "1" and so on.
 
-        Return False, and change nothing, for a location that not every runtime reads as a plain name.
+        Data files are numbered in the order of their first tensor. Returns False, and changes nothing, if a location is
+        not one that every runtime reads as a plain name.
         """
         external = [tensor for tensor in tensors(message) if is_external(tensor)]
         if any(odd_location(tensor) is not None for tensor in external):
@@ -157,6 +176,7 @@ class ExternalData:
         return True
 
     def _embed(self, message: Message) -> None:
+        """Copy the data of every external tensor into the tensor."""
         for tensor in tensors(message) if self.files else ():
             if is_external(tensor):
                 with ExitStack() as stack:
@@ -167,8 +187,13 @@ class ExternalData:
                 tensor.data_location = TensorProto.DEFAULT
 
     def _found(self, name: str, location: object) -> Path:
+        """Return the resolved data file at a location. Raises GraphfixError if the location or the file is refused.
+
+        `name` is the name of the tensor, for messages.
+        """
         where = f"{self.model}: the data of {name!r} lies at {location!r}"
-        if not isinstance(location, str) or not location or "\0" in location:  # bytes that are no UTF-8 stay bytes
+        # A location that is not valid UTF-8 is bytes, and not a string.
+        if not isinstance(location, str) or not location or "\0" in location:
             raise GraphfixError(f"{where}, which names no file; save the model again with its data")
         if _IN_MEMORY in location:
             raise GraphfixError(f"{where}: onnxruntime reads memory there; save the model again with its data")
@@ -186,6 +211,10 @@ class ExternalData:
         return file
 
     def _number(self, name: str, declared: object) -> int:
+        """Return an offset or a length as an integer.
+
+        Raises GraphfixError if it is not a decimal number of up to 20 digits.
+        """
         if isinstance(declared, str) and len(declared) <= _MOST_DIGITS and declared.isascii() and declared.isdecimal():
             return int(declared)
         place = f"{name!r} states {shown(declared)} as a place in its file"
@@ -193,19 +222,25 @@ class ExternalData:
 
 
 def may_have_external(serialized: bytes | bytearray) -> bool:
-    """Return whether a serialized model may have external data; False is certain."""
+    """Return whether a serialized model may have external data. If the result is False, it has none."""
     return any(sign in serialized for sign in _SIGNS)
 
 
 def checked(path: Path, model: Message, data_root: Sequence[Path] = ()) -> ExternalData:
-    """Return the data files of a model that was read from `path`. Raises GraphfixError if a data file is refused."""
+    """Return the data files of a model that was read from `path`.
+
+    Raises GraphfixError if a data file is missing or refused.
+    """
     data = ExternalData.of(path, data_root)
     data.check(model)
     return data
 
 
 def tensors(message: Message) -> Iterator[TensorProto]:
-    """Yield every tensor that one of onnx's messages holds, at any depth, in the order of the file."""
+    """Yield every tensor in a message of onnx, at any depth.
+
+    A node leads to tensors by its attributes. Tensors are yielded in the order of onnx's fields.
+    """
     pending = [message]
     while pending:
         each = pending.pop()
@@ -214,7 +249,8 @@ def tensors(message: Message) -> Iterator[TensorProto]:
             continue
         inside: list[Message] = []
         for descriptor, value in each.ListFields():
-            if descriptor.name == "node":  # most nodes have no attribute, and need no list of their fields
+            # Most nodes have no attribute. Reading `node.attribute` is faster than listing the fields of each node.
+            if descriptor.name == "node":
                 for node in value:
                     inside += node.attribute
             elif descriptor.name in _ROUTES and descriptor.message_type is not None:
@@ -232,7 +268,7 @@ def _entries(tensor: TensorProto) -> dict[str, str]:
 
 
 def _is_below(location: str) -> bool:
-    """Return whether a location names a file below its folder: it is relative on any system, and has no '..'."""
+    """Return whether a location is below its folder: relative on every system, and without '..'."""
     return not PureWindowsPath(location).anchor and os.pardir not in PurePath(location).parts
 
 

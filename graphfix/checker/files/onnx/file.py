@@ -1,4 +1,4 @@
-"""An ONNX file as the proof reads it: messages without payloads, and where in which file each payload lies."""
+"""An ONNX file as the proof reads it: messages without large payloads, and the file and range of each payload."""
 
 from __future__ import annotations
 
@@ -26,34 +26,36 @@ if TYPE_CHECKING:
 _PLACE = struct.Struct("<BQQ")
 _STRING_FIELD = 6 << 3 | 2
 _FIXED_WIDTH = frozenset({4, 9, 10})
-"""float_data, raw_data, double_data: their bytes are the elements' bytes."""
+"""float_data, raw_data and double_data. Their serialized bytes are the bytes of the elements."""
 
 _WHOLE = 1 << 25
-"""A file up to this size is read as it is: its weights are no burden, and a walk over its fields takes longer."""
+"""The largest file, in bytes, that is read with its weights. Cutting weights out of such a file takes longer."""
 
 
 @dataclass(slots=True, eq=False)
 class Source:
-    """One file of the two, open for as long as constants are compared."""
+    """One of the two files of a proof. It stays open while constants are compared."""
 
     path: Path
     stack: ExitStack
     data_root: Sequence[Path] = ()
-    """Folders besides the model's own in which data files may lie."""
+    """More folders in which data files may lie, besides the model's folder."""
     mark: bytes = field(default_factory=lambda: os.urandom(16))
-    """Begins the placeholder of a payload: made anew for each reading, so that no file can hold it."""
+    """The first bytes of each placeholder. They are random for each reading, so no file can contain them."""
     files: dict[Path, Opened] = field(default_factory=dict)
     external: ExternalData = field(init=False)
     words: frozenset[bytes] = frozenset()
-    """Those of the words that were asked for that stand somewhere in the file: no name holds any other of them."""
+    """The requested words that occur somewhere in the file. No name in the model contains any other requested word."""
 
     def __post_init__(self) -> None:
         self.external = ExternalData.of(self.path, self.data_root)
 
     def read(self, words: Iterable[bytes]) -> ModelProto:
-        """Read the model with a placeholder for each big payload, which contains its place. Raises GraphfixError.
+        """Read the model. Each large payload is replaced by a placeholder that contains its place in the file.
 
-        The external data of all tensors is checked, including tensors that no node reads.
+        Payloads up to 1 KiB, and all payloads of a file up to 32 MiB, are read. Words of `words` that occur in the file
+        are stored in `self.words`. The external data of all tensors is checked, including tensors that no node reads.
+        Raises GraphfixError.
         """
         self._open(self.path)
         data = skeleton.message(self.path, self._placeholder, full_below=_WHOLE)
@@ -64,11 +66,20 @@ class Source:
         return model
 
     def _placeholder(self, number: int, start: int, end: int) -> bytes:
+        """Return a serialized field `string_data` that replaces a payload.
+
+        Its string is the mark, then the payload's field number, first byte, and the byte behind the payload.
+        """
         place = self.mark + _PLACE.pack(number, start, end)
         return bytes([_STRING_FIELD, len(place)]) + place
 
     def payload(self, tensor: TensorProto) -> Payload | None:
-        """Return the elements of a tensor as little-endian bytes; None for types whose elements are no whole bytes."""
+        """Return the elements of a tensor as bytes, in a form in which equal tensors of one type and shape are equal.
+
+        Elements of the types in `tensors.WIDTHS` are little-endian. Strings are the text of a Python list. int32_data
+        of other types, or with numbers too large for the type, is compared as it is stored. Returns None if the payload
+        is stored in several pieces.
+        """
         if tensor.data_location == TensorProto.EXTERNAL:
             return self._external(tensor)
         if tensor.string_data and tensor.string_data[0].startswith(self.mark):
@@ -82,7 +93,10 @@ class Source:
         return self._elements(tensor, tensor.name)
 
     def fault(self, tensor: TensorProto) -> str | None:
-        """Say what is wrong with how a tensor is stored; None where nothing is. Raises GraphfixError."""
+        """Return why runtimes may read a tensor in different ways, or None if all runtimes read the tensor in one way.
+
+        Raises GraphfixError if the tensor's data file can't be read.
+        """
         cut = None
         if tensor.string_data and tensor.string_data[0].startswith(self.mark):
             number, start, end = self._place(tensor)
@@ -94,13 +108,17 @@ class Source:
         return None if fits else "has more or fewer bytes in its file than its type and shape ask for"
 
     def _place(self, tensor: TensorProto) -> tuple[int, int, int]:
-        """Return the field of a payload that was left out, its first byte and the one behind it."""
+        """Return (field number, first byte, byte behind the last) of the payload that a placeholder stands for."""
         number, start, end = _PLACE.unpack(tensor.string_data[0][len(self.mark) :])
         return number, start, end
 
     def _cut(self, tensor: TensorProto) -> Payload | None:
+        """Return the elements of a tensor whose payload was replaced by a placeholder.
+
+        Returns None if the payload has several pieces.
+        """
         if len(tensor.string_data) > 1 or tensors.fields(tensor) != {tensors.STRINGS}:
-            return None  # one payload in several pieces, of which some were too small to be left out
+            return None  # The payload is stored in several pieces, and some were small enough to be read.
         number, start, end = self._place(tensor)
         uncut = Payload(self._open(self.path), start, end - start)
         if number in _FIXED_WIDTH:
@@ -116,24 +134,30 @@ class Source:
         return self._elements(sized, tensor.name) if readable else stored_bytes(b"typed" + body)
 
     def _elements(self, tensor: TensorProto, name: str) -> Payload:
-        """Write out the elements of a typed field. Raises GraphfixError."""
+        """Return the elements of a tensor's typed field, such as float_data, as little-endian bytes.
+
+        Raises GraphfixError if the number of elements does not fit the tensor's shape. `name` is the tensor's name in
+        the message.
+        """
         flat = TensorProto()
         flat.CopyFrom(tensor)
         try:
-            flat.dims[:] = [prod(tensor.dims)]  # numpy limits the number of axes
+            flat.dims[:] = [prod(tensor.dims)]  # A shape with one axis is used because numpy limits the number of axes.
             return stored_bytes(numpy_helper.to_array(flat).tobytes())
         except ValueError:
             reason = f"{name!r} does not hold the elements that its shape {list(tensor.dims)} asks for"
             raise GraphfixError(f"{self.path}: {reason}; export it again") from None
 
     def _external(self, tensor: TensorProto) -> Payload:
+        """Return the range of the data file that contains the elements of a tensor. Raises GraphfixError."""
         file = self._open(self.external.file(tensor))
         return Payload(file, *self.external.span(tensor, file.size))
 
     def stored(self, tensor: TensorProto) -> bytes:
-        """Return the serialized tensor without its name, with a digest of its data file in place of the location.
+        """Return the serialized tensor without its name and its documentation.
 
-        Raises GraphfixError.
+        A location that every runtime accepts is replaced by a SHA-256 digest of the data file. So equal tensors are
+        equal even if their data files have different names. Raises GraphfixError if the data file can't be read.
         """
         bare = TensorProto()
         bare.CopyFrom(tensor)
@@ -147,12 +171,13 @@ class Source:
         return bytes(bare.SerializeToString(deterministic=True))
 
     def _open(self, path: Path) -> Opened:
+        """Open a file, or return it if it is open already."""
         if path not in self.files:
             self.files[path] = Opened.at(path, self.stack)
         return self.files[path]
 
     def check(self) -> None:
-        """Raise GraphfixError where a file is another now than it was when it was opened."""
+        """Raise GraphfixError if a file was changed or replaced after it was opened."""
         for file in self.files.values():
             file.check()
 
@@ -170,4 +195,5 @@ def refuse(path: Path, stack: ExitStack, data_root: Sequence[Path] = ()) -> None
 
 
 def _tagged(number: int, body: bytes) -> bytes:
+    """Return a length-delimited protobuf field with this number and content."""
     return skeleton.varint_bytes(number << 3 | 2) + skeleton.varint_bytes(len(body)) + body

@@ -1,4 +1,4 @@
-"""The checker's own table of ONNX operators (which broadcast, and how), and onnx's definitions by operator set."""
+"""The checker's table of ONNX operators (which operators broadcast, and how), and onnx's operator definitions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEARNING: Final = "ai.onnx.ml"
 BLOCKED: Final = "com.microsoft.nchwc"
 CHANNELS_LAST: Final = "com.ms.internal.nhwc"
 LEGACY_END: Final = 7
-"""The first operator set in which operands align as in numpy."""
+"""The first operator set in which operands are aligned as in numpy."""
 
 EACH: Final = {
     **{
@@ -27,7 +27,10 @@ EACH: Final = {
     (MS, "QLinearWhere"): (0, 1, 4),
     (MS, "MulInteger"): (0, 2),
 }
-"""One element of each operand for each element of the result, right-aligned. () is all operands, else those named."""
+"""Operators that compute each result element from one element of each operand. Operands broadcast, right-aligned.
+
+The numbers are the indices of these operands; () means all operands.
+"""
 
 UNARY: Final = frozenset(
     ("", op)
@@ -38,12 +41,12 @@ UNARY: Final = frozenset(
         " CastLike BitCast"
     ).split()
 ) | frozenset((MS, op) for op in "Gelu QuickGelu FastGelu ScaledSiLU QLinearSigmoid QLinearLeakyRelu".split())
-"""One element of operand 0 for each element of the result; further operands are read exactly."""
+"""Operators that compute each result element from one element of operand 0. Further operands do not broadcast."""
 
 QUANTIZING: Final = frozenset(
     {("", "DequantizeLinear"), ("", "QuantizeLinear"), (MS, "DequantizeLinear"), (MS, "QuantizeLinear")}
 )
-"""Elementwise in operand 0; scale and zero point follow one axis of it, or none."""
+"""Operators that are element-wise in operand 0. Scale and zero point follow one axis of operand 0, or no axis."""
 
 ONTO: Final = {
     ("", "PRelu"): (1,),
@@ -53,10 +56,13 @@ ONTO: Final = {
     (MS, "SkipLayerNormalization"): (1,),
     (MS, "SkipSimplifiedLayerNormalization"): (1,),
 }
-"""Operand 0 has the result's shape; those named broadcast onto it, right-aligned."""
+"""Operators whose result has the shape of operand 0.
+
+The operands with these indices broadcast onto it, right-aligned.
+"""
 
 ADDED: Final = "SimplifiedLayerNormalization"
-"""An operator that onnxruntime adds to the standard domain."""
+"""An operator that onnxruntime adds to the standard domain. onnx does not define it."""
 
 PRODUCTS: Final = {
     ("", "MatMul"): (0, 1),
@@ -68,28 +74,31 @@ PRODUCTS: Final = {
     (MS, "TransposeMatMul"): (0, 1),
     (MS, "FusedMatMulActivation"): (0, 1),
 }
-"""Stacks of matrices whose batch axes are broadcast; the last two axes of each are read exactly."""
+"""Operators that multiply stacks of matrices. For each operator, the indices of the two stacks.
+
+The batch axes broadcast. The last two axes of each stack, the matrices, do not.
+"""
 
 GEMMS: Final = {("", "Gemm"): (0, 1, 2), (MS, "FusedGemm"): (0, 1, 2), (MS, "QGemm"): (0, 3, 6)}
-"""(A, B, C): C broadcasts onto the product's two axes."""
+"""The indices of the operands A, B and C. C broadcasts onto the two axes of the product of A and B."""
 
 LEGACY: Final = frozenset("Add Sub Mul Div Pow And Or Xor Equal Greater Less".split())
-"""Before operator set 7 their operand 1 is aligned at `axis` of operand 0 where `broadcast` is 1."""
+"""Operators that, before operator set 7, align operand 1 at the axis `axis` of operand 0 if `broadcast` is 1."""
 
 EQUAL_BEFORE_8: Final = frozenset("Max Min Sum Mean".split())
-"""Their operands had one shape before operator set 8."""
+"""Operators whose operands must have equal shapes before operator set 8."""
 WIDENED: Final = frozenset("AveragePool MaxPool".split())
-"""Their versions up to 8 only allow more than those before."""
+"""Operators whose new versions up to operator set 8 only accept more. An older model keeps its meaning in set 8."""
 
 SAME_SHAPE: Final = frozenset(
     "Softmax LogSoftmax Hardmax BatchNormalization GroupNormalization LpNormalization"
     " MeanVarianceNormalization LRN CumSum CumProd Trilu ReverseSequence ScatterElements ScatterND Scatter"
     " TensorScatter SwiGLU EyeLike RandomNormalLike RandomUniformLike Bernoulli".split()
 )
-"""Operators of the standard set whose first result has the shape of operand 0."""
+"""Operators of the standard domain whose first result has the shape of operand 0."""
 
 RANDOM: Final = frozenset("RandomNormal RandomUniform RandomNormalLike RandomUniformLike Multinomial Bernoulli".split())
-"""Each node draws anew: no two are one value, and their order counts."""
+"""Operators that draw random numbers. Two equal nodes have different results, and the order of nodes matters."""
 RANDOM_ELSEWHERE: Final = frozenset(
     (MS, op) for op in ("BiasDropout", "BitmaskBiasDropout", "BitmaskDropout", "Sampling")
 )
@@ -100,23 +109,29 @@ WRITING: Final = frozenset(
         " SpeculativePrefixCommit EPContext Snpe".split()
     )
 )
-"""Operators that write into the buffer of an operand, or that run another program, which may have a state."""
+"""Operators that write into the buffer of an operand, or that run another program, which may keep a state."""
 SHARING: Final = "past_present_share_buffer"
-"""An attribute: the operator writes the present into the buffer of the past."""
+"""The attribute by which an operator writes its present state into the buffer of the past state."""
 OF_ONE_VERSION: Final = frozenset({MS, BLOCKED})
-"""Domains that have version 1 alone; onnxruntime takes their operators also in a model that does not import them."""
+"""Domains that have only version 1.
+
+onnxruntime accepts their operators even in a model that does not import the domain.
+"""
 KNOWN_DOMAINS: Final = frozenset({"", LEARNING, MS, BLOCKED, CHANNELS_LAST})
-"""In other domains an operator may keep a state: no two nodes are taken as one value."""
+"""Domains whose operators are known. An operator of another domain may keep a state, so its nodes are never equal."""
 
 _VERSIONS: Final = 1 << 31
-"""onnx counts operator sets below this number."""
+"""onnx requires the number of an operator set to be below this number."""
 
 
 def schema(op: str, domain: str, version: int) -> onnx.defs.OpSchema | None:
-    """Return onnx's definition of an operator in an operator set; None if onnx has no definition."""
+    """Return onnx's definition of an operator in an operator set.
+
+    Returns None if onnx has no definition, or if the name, domain or version is not valid.
+    """
     if not (isinstance(op, str) and isinstance(domain, str) and 0 < version < _VERSIONS):
-        return None  # a name that is not UTF-8 comes as bytes
-    import onnx.defs  # imported here because the process of the runs reads the table without onnx
+        return None  # A name that is not valid UTF-8 is read as bytes.
+    import onnx.defs  # The import is here because the process of the runs uses this table and does not load onnx.
 
     try:
         return onnx.defs.get_schema(op, version, domain)
@@ -125,9 +140,9 @@ def schema(op: str, domain: str, version: int) -> onnx.defs.OpSchema | None:
 
 
 def since(op: str, domain: str, version: int) -> int:
-    """Return the version in which an operator got the meaning that it has in an operator set.
+    """Return the version since which an operator has the meaning that it has in operator set `version`.
 
-    Returns `version` if onnx does not know the operator.
+    Returns `version` if onnx does not define the operator.
     """
     operator_schema = schema(op, domain, version)
     return version if operator_schema is None else int(operator_schema.since_version)

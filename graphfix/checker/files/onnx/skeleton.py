@@ -1,4 +1,4 @@
-"""Read an ONNX file without its weights: what the checker needs to know is a few KB of a few GB."""
+"""Read an ONNX file without its weights. The checker needs a few KB of a file that may have several GB."""
 
 from __future__ import annotations
 
@@ -26,26 +26,35 @@ _ROUTES: dict[str, dict[int, str]] = {
     "Sparse": {1: "Tensor", 2: "Tensor"},
     "Tensor": {},
 }
-# float_data, int32_data, string_data, int64_data, raw_data, double_data, uint64_data
+# The payload fields of a TensorProto: float_data, int32_data, string_data, int64_data, raw_data, double_data and
+# uint64_data.
 _PAYLOADS = frozenset({4, 5, 6, 7, 9, 10, 11})
 _KEPT_BYTES = 1024
 _DEEPEST = 100
-"""Messages within each other: more are refused by protobuf itself."""
+"""The most messages that may be nested in each other. protobuf itself refuses more."""
 _FIXED = {1: 8, 5: 4}
 Placeholder: TypeAlias = Callable[[int, int, int], bytes]
-"""What replaces a payload, by its field, its first byte in the file, and the byte behind it."""
+"""A function that returns the bytes that replace a payload's field in the message.
+
+Its arguments are the payload's field number, the payload's first byte in the file, and the byte behind the payload.
+"""
 
 
 def read(path: Path, placeholder: Placeholder | None = None, *, full_below: int = 0) -> ModelProto:
-    """Read a model; tensor payloads above 1 KiB are left out, or replaced. Raises GraphfixError for what is no model.
+    """Read a model without tensor payloads above 1 KiB. Raises GraphfixError if the file is not a model.
 
-    A file of up to `full_below` bytes is read as it is.
+    A larger payload is replaced by the result of `placeholder`, or dropped if `placeholder` is None. A file of up to
+    `full_below` bytes is read with all payloads.
     """
     return parsed(path, message(path, placeholder, full_below=full_below))
 
 
 def message(path: Path, placeholder: Placeholder | None = None, *, full_below: int = 0) -> bytes:
-    """Return the message that `read` reads. Raises GraphfixError."""
+    """Return the serialized model that `read` parses: the file without tensor payloads above 1 KiB.
+
+    A larger payload is replaced by the result of `placeholder`, or dropped if `placeholder` is None. A file of up to
+    `full_below` bytes is returned with all payloads. Raises GraphfixError.
+    """
     try:
         with path.open("rb") as file:
             return _skeleton(file, placeholder, full_below)
@@ -58,7 +67,10 @@ def message(path: Path, placeholder: Placeholder | None = None, *, full_below: i
 
 
 def parsed(path: Path, data: bytes) -> ModelProto:
-    """Parse a message. Raises GraphfixError for what is no model."""
+    """Parse a serialized model. Raises GraphfixError if it is not one, or if it has no graph or no operator set.
+
+    `path` is for messages.
+    """
     model = ModelProto()
     try:
         model.ParseFromString(data)
@@ -70,13 +82,20 @@ def parsed(path: Path, data: bytes) -> ModelProto:
 
 
 def _no_model(path: Path, why: str) -> GraphfixError:
-    """A file that calls itself a TFLite model and has not the mark of one is read as ONNX: both is said."""
+    """Return the error for a file that is not an ONNX model.
+
+    A file with the ending .tflite but without TFLite's identifier is read as ONNX. The message then states that the
+    file is neither a TFLite model nor an ONNX model.
+    """
     neither = "no TFLite model (it has no identifier TFL3), and " if path.suffix.lower() == ".tflite" else ""
     return GraphfixError(f"{path}: {neither}no ONNX model: {why}; get the file again")
 
 
 def _skeleton(file: BinaryIO, placeholder: Placeholder | None, full_below: int) -> bytes:
-    """Copy a file but for the payloads. Raises ValueError."""
+    """Return the bytes of a file without its large payloads.
+
+    Raises ValueError if the file is not a protobuf message.
+    """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return data[:] if len(data) <= full_below else _weightless(data, 0, len(data), "Model", placeholder, 1)
 
@@ -84,7 +103,12 @@ def _skeleton(file: BinaryIO, placeholder: Placeholder | None, full_below: int) 
 def _weightless(
     data: mmap.mmap, start: int, end: int, message: str, placeholder: Placeholder | None, depth: int
 ) -> bytes:
-    """Copy one message but for the payloads in it."""
+    """Return a copy of the message in `data[start:end]` without its large payloads.
+
+    Raises ValueError if the message is damaged.
+
+    `message` is the name of the message's type in `_ROUTES`; `depth` is the number of messages around it, plus 1.
+    """
     if depth > _DEEPEST:
         raise ValueError(f"more than {_DEEPEST} messages are nested at byte {start}")
     routes, parts, copied = _ROUTES[message], list[bytes](), start
@@ -103,7 +127,11 @@ def _weightless(
 
 
 def _fields(data: mmap.mmap, start: int, end: int) -> Iterator[tuple[int, int, int | None, int]]:
-    """Yield (field number, where its tag is, where its bytes begin or None, where it ends)."""
+    """Yield each field of the message in `data[start:end]`: (field number, start of tag, start of content, end).
+
+    The start of the content is None for fields that are not length-delimited. Raises ValueError if the message is
+    damaged.
+    """
     at = start
     while at < end:
         begin = at
@@ -125,6 +153,7 @@ def _fields(data: mmap.mmap, start: int, end: int) -> Iterator[tuple[int, int, i
 
 
 def _varint(data: mmap.mmap, at: int, end: int) -> tuple[int, int]:
+    """Return the variable-length integer at a byte, and the byte behind it. Raises ValueError if it is cut short."""
     value = shift = 0
     while at < end:
         byte = data[at]
@@ -137,7 +166,7 @@ def _varint(data: mmap.mmap, at: int, end: int) -> tuple[int, int]:
 
 
 def varint_bytes(value: int) -> bytes:
-    """Encode a number as protobuf does: seven bits a byte, the lowest first."""
+    """Return a non-negative integer in protobuf's encoding: seven bits per byte, the lowest bits first."""
     out = bytearray()
     while value > 127:  # noqa: PLR2004 - seven bits a byte
         out.append(value & 127 | 128)

@@ -1,4 +1,4 @@
-"""The element types of ONNX tensors, and whether a file stores a tensor in the one form that runtimes accept."""
+"""The element types of ONNX tensors, and the check that a tensor is stored in the one form that all runtimes accept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 FLOATS, INT32S, STRINGS, INT64S, RAW, DOUBLES, UINT64S = 4, 5, 6, 7, 9, 10, 11
-"""The fields of a TensorProto that hold elements."""
+"""The numbers of the fields of a TensorProto that can contain elements."""
 _FIELDS: Mapping[int, str] = {
     FLOATS: "float_data", INT32S: "int32_data", STRINGS: "string_data", INT64S: "int64_data",
     DOUBLES: "double_data", UINT64S: "uint64_data",
@@ -30,10 +30,12 @@ class ElementType(NamedTuple):
     dtype: str | None
     """numpy's dtype; None for a type that numpy lacks."""
     is_known: bool = True
-    """Whether every maintained runtime stores tensors of this type."""
+    """Whether every maintained runtime can store tensors of this type."""
     by_value: bool = True
-    """Whether constants are compared by their elements, whichever field stores them. Other types are compared as
-    stored."""
+    """Whether constants are compared by their elements, whichever field stores the elements.
+
+    Constants of other types are compared as they are stored.
+    """
 
 
 ELEMENT_TYPES: Mapping[int, ElementType] = {
@@ -59,9 +61,9 @@ ELEMENT_TYPES: Mapping[int, ElementType] = {
     TensorProto.UINT4: ElementType(4, None, by_value=False),
     TensorProto.INT4: ElementType(4, None, by_value=False),
 }
-"""All element types with a fixed width. Strings have none."""
+"""All element types with a fixed width. Strings have no fixed width."""
 WIDTHS: Mapping[int, int] = {key: each.bits // 8 for key, each in ELEMENT_TYPES.items() if each.by_value}
-"""Bytes of an element, of the types that are compared by value."""
+"""Bytes of one element, for each type whose constants are compared by their elements."""
 _BITS: Mapping[int, int] = {key: each.bits for key, each in ELEMENT_TYPES.items() if each.is_known}
 _DTYPES: Mapping[int, str] = {
     TensorProto.STRING: "O",
@@ -71,20 +73,20 @@ _TYPED: Mapping[int, int] = {
     TensorProto.FLOAT: FLOATS, TensorProto.INT64: INT64S, TensorProto.DOUBLE: DOUBLES, TensorProto.UINT32: UINT64S,
     TensorProto.UINT64: UINT64S,
 }  # fmt: skip
-"""The field of the types whose elements are not int32_data."""
+"""For each type whose elements are not in int32_data, the field that contains them."""
 _UNCHANGED = frozenset({TensorProto.INT32, *_TYPED}) - {TensorProto.UINT32}
-"""The types whose elements stand in their field as they are, not as wider or packed numbers."""
+"""The types whose elements are in their typed field one by one: not converted to wider numbers, and not packed."""
 _SIGNED = frozenset({TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT4})
 _MOST = 1 << 58
-"""Elements whose bytes every runtime can count."""
+"""The most elements of a tensor. Every runtime can count the bytes of that many elements."""
 _KEYS = frozenset({"location", "offset", "length", "checksum"})
 
 
 def fault(tensor: TensorProto, cut: tuple[int, int] | None) -> str | None:
-    """Say what is wrong with how a tensor is stored; None where nothing is.
+    """Return why runtimes may read a tensor in different ways, or None if all runtimes read the tensor in one way.
 
-    `cut` is the field and the bytes of a payload that was left out when the file was read. Where the elements lie in
-    another file, the bytes there are looked at by whoever opens it.
+    `cut` is (field number, number of bytes) of a payload that was dropped when the file was read, else None. The bytes
+    of external data are not checked here, but by the caller that opens the data file.
     """
     external = tensor.data_location == TensorProto.EXTERNAL
     field_numbers = fields(tensor) - ({STRINGS} if cut else set()) | ({cut[0]} if cut else set())
@@ -92,7 +94,10 @@ def fault(tensor: TensorProto, cut: tuple[int, int] | None) -> str | None:
 
 
 def elements(tensor: TensorProto) -> np.ndarray[Any, Any] | None:
-    """Return the elements that a tensor holds; None where they are in another file, were not read, or are wrong."""
+    """Return the elements that the tensor message contains, as an array of the tensor's shape.
+
+    Returns None if the elements are in another file, were not read, or do not fit the type or shape.
+    """
     if tensor.data_location != TensorProto.DEFAULT:
         return None
     dtype = _DTYPES.get(tensor.data_type, "O")
@@ -102,7 +107,7 @@ def elements(tensor: TensorProto) -> np.ndarray[Any, Any] | None:
         if tensor.data_type in _UNCHANGED:
             field = _FIELDS[_TYPED.get(tensor.data_type, INT32S)]
             return np.asarray(getattr(tensor, field), dtype).reshape(tensor.dims)
-        from onnx import numpy_helper  # imported here because few models need it, and its import takes 0.05 s
+        from onnx import numpy_helper  # The import is here because few models need it, and it takes 0.05 s.
 
         return numpy_helper.to_array(tensor)
     except (ValueError, TypeError, KeyError):
@@ -110,20 +115,27 @@ def elements(tensor: TensorProto) -> np.ndarray[Any, Any] | None:
 
 
 def numpy_dtype(data_type: int) -> np.dtype[Any]:
-    """Return the dtype of an element type; for types that numpy lacks, one of ml_dtypes. Raises KeyError."""
+    """Return the dtype of an element type. For types that numpy lacks it is a dtype of ml_dtypes.
+
+    Raises KeyError for an unknown type.
+    """
     if data_type in _DTYPES:
         return np.dtype(_DTYPES[data_type])
-    from onnx import helper  # imported here because few models need it, and its import takes 0.05 s
+    from onnx import helper  # The import is here because few models need it, and it takes 0.05 s.
 
     return np.dtype(helper.tensor_dtype_to_np_dtype(data_type))
 
 
 def fields(tensor: TensorProto) -> set[int]:
-    """Return the fields that hold elements."""
+    """Return the numbers of the fields that contain elements of the tensor."""
     return {descriptor.number for descriptor, _ in tensor.ListFields()} & _HOLDING
 
 
 def _declared(tensor: TensorProto) -> str | None:
+    """Return why a runtime may refuse a tensor's declaration, or None if every runtime accepts it.
+
+    The declaration is the type, the sizes, and whether the elements are in another file.
+    """
     if tensor.data_type != TensorProto.STRING and tensor.data_type not in _BITS:
         return "has a type that not every runtime knows"
     dims = list(tensor.dims)
@@ -139,17 +151,22 @@ def _declared(tensor: TensorProto) -> str | None:
 
 
 def width(data_type: int) -> int:
-    """Return the bytes of an element; 0 for strings and for types that are compared as stored."""
+    """Return the bytes of one element; 0 for strings, and for types whose constants are compared as they are stored."""
     return WIDTHS.get(data_type, 0)
 
 
 def byte_size(tensor: TensorProto) -> int:
-    """Return the bytes of a tensor's elements as they lie in a file."""
+    """Return how many bytes the tensor's type and shape need in a file; 0 for strings and unknown types."""
     bits: int = prod(tensor.dims) * _BITS.get(tensor.data_type, 0)
     return -(-bits // 8)
 
 
 def _stored(tensor: TensorProto, field_numbers: set[int], cut: tuple[int, int] | None) -> str | None:
+    """Return why the elements in the message do not fit the tensor's type and shape, or None if the elements fit.
+
+    `field_numbers` contains the fields that have elements. `cut` is (field number, number of bytes) of a dropped
+    payload.
+    """
     if len(field_numbers) > 1:
         return "holds elements in two fields"
     number, count = next(iter(field_numbers), None), prod(tensor.dims)
@@ -164,16 +181,24 @@ def _stored(tensor: TensorProto, field_numbers: set[int], cut: tuple[int, int] |
     typed = STRINGS if tensor.data_type == TensorProto.STRING else _TYPED.get(tensor.data_type, INT32S)
     if number != typed:
         return "holds elements in a field of another type"
-    return None if cut else _typed(tensor, number, count)  # how many were cut is asked for where they are read
+    # The number of elements in a dropped payload is checked where that payload is read.
+    return None if cut else _typed(tensor, number, count)
 
 
 def holds_too_large(tensor: TensorProto) -> bool:
-    """Whether int32_data has a number that the tensor's type can't hold: runtimes do not agree on what it is."""
+    """Return whether int32_data contains a number outside the range of the tensor's type.
+
+    Runtimes convert such a number differently.
+    """
     bits = max(_BITS.get(tensor.data_type, 32), 8)
     return not _in_range(tensor.int32_data, bits, tensor.data_type)
 
 
 def _typed(tensor: TensorProto, number: int, count: int) -> str | None:
+    """Return why a typed field does not fit the tensor, or None if the field fits.
+
+    `number` is the field. `count` is the number of elements by the tensor's shape.
+    """
     values, bits = getattr(tensor, _FIELDS[number]), _BITS.get(tensor.data_type, 32)
     if len(values) != (-(-count // 2) if bits < 8 else count):  # noqa: PLR2004 - two elements a byte
         return "holds another number of elements than its shape asks for"
@@ -181,6 +206,7 @@ def _typed(tensor: TensorProto, number: int, count: int) -> str | None:
 
 
 def _in_range(values: Iterable[int], bits: int, data_type: int) -> bool:
+    """Return whether all values are in the range of an element type with this number of bits."""
     if data_type == TensorProto.BOOL:
         return all(value in (0, 1) for value in values)
     least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if data_type in _SIGNED else (0, (1 << bits) - 1)
@@ -188,6 +214,7 @@ def _in_range(values: Iterable[int], bits: int, data_type: int) -> bool:
 
 
 def _external(tensor: TensorProto, field_numbers: set[int]) -> str | None:
+    """Return why a runtime may refuse a reference to external data, or None if every runtime accepts it."""
     keys = [entry.key for entry in tensor.external_data]
     if field_numbers or tensor.data_type == TensorProto.STRING:
         return "lies in another file, and holds elements or strings"
@@ -200,7 +227,7 @@ def _external(tensor: TensorProto, field_numbers: set[int]) -> str | None:
 
 
 def odd_location(tensor: TensorProto) -> str | None:
-    """Return the location of a tensor's data file if some runtime may not accept it as a name below the folder.
+    """Return the location of a tensor's data file if some runtime may not accept it as a plain name below the folder.
 
     Returns None for a plain name, and for a tensor without a data file.
     """
@@ -208,6 +235,6 @@ def odd_location(tensor: TensorProto) -> str | None:
     if tensor.data_location != TensorProto.EXTERNAL or not isinstance(location, str):
         return None
     given = PurePosixPath(location)
-    # a slash at the end says that it is a folder
+    # A slash at the end marks a folder, so the location is no plain file name.
     plain = str(given) == location.removeprefix("./") and ".." not in given.parts and not {"\\", "*"} & {*location}
     return None if plain and not PureWindowsPath(location).anchor else location

@@ -1,4 +1,4 @@
-"""A TFLite file as the checker reads it: tensors and operators as plain values, payloads as ranges of the file."""
+"""A TFLite file as the checker reads it: tensors and operators as plain values, constants as ranges of the file."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
-# The fields of the schema's tables, in the order in which it declares them.
+# The fields of the schema's tables, numbered in the order in which the schema declares them.
 _VERSION, _CODES, MODEL_SUBGRAPHS, _DESCRIPTION, _BUFFERS, _METADATA_BUFFER, _METADATA, _SIGNATURES = range(8)
 _OLD_CODE, _CUSTOM_CODE, _CODE_VERSION, _NEW_CODE = range(4)
 REQUIRED_PARTS = frozenset({_CODES, MODEL_SUBGRAPHS, _BUFFERS})
-"""The vectors without which a runtime takes no file, though they be empty."""
+"""The vectors that runtimes require in a model. A missing vector is refused, an empty one is accepted."""
 GRAPH_TENSORS, _INPUTS, _OUTPUTS, GRAPH_OPERATORS, _GRAPH_NAME, _GRAPH_DEBUG = range(6)
 (
     TENSOR_SHAPE, _TYPE, _BUFFER, _NAME, _QUANTIZATION, _VARIABLE, _SPARSITY, _SIGNATURE, _HAS_RANK, _VARIANTS,
     _EXTERNAL,
 ) = range(11)  # fmt: skip
 REQUIRED_OF_GRAPH = frozenset({GRAPH_TENSORS, _INPUTS, _OUTPUTS, GRAPH_OPERATORS})
-"""Likewise of a subgraph."""
+"""The vectors that runtimes require in a subgraph. A missing vector is refused, an empty one is accepted."""
 _MIN, _MAX, _SCALE, _ZERO_POINT, _DETAILS_TYPE, _DETAILS, _AXIS = range(7)
 (
     _OPCODE, _OPERANDS, OPERATOR_RESULTS, _KIND, _OPTIONS, _CUSTOM_OPTIONS, _CUSTOM_FORMAT, _MUTATING, _INTERMEDIATES,
@@ -51,9 +51,10 @@ _BYTE, _SIGNED_BYTE, _UNSIGNED, _LONG, _FLAG = (struct.Struct(f"<{form}") for fo
 
 
 def read(path: Path, stack: ExitStack, *, lenient: bool = False) -> tuple[Model, Opened]:
-    """Read a file, which stays open. Raises GraphfixError for what is no TFLite model.
+    """Read a TFLite file. Return the model, and the file, which stays open until `stack` is closed.
 
-    What the schema does not know raises UnsupportedFieldError, or is passed over where it is `lenient`.
+    Raises GraphfixError if the file is not a TFLite model. A field or kind that the schema does not define raises
+    UnsupportedFieldError; if `lenient`, it is ignored.
     """
     opened = Opened.at(path, stack)
     try:
@@ -69,6 +70,7 @@ def read(path: Path, stack: ExitStack, *, lenient: bool = False) -> tuple[Model,
 
 
 def _model(tables: Tables, file: Opened) -> Model:
+    """Return the model in the tables of a file. Raises ValueError or UnsupportedFieldError."""
     model = table_of_version(tables.root(), _SIGNATURES + 1, "the model")
     _refuse(model, model.ended(_DESCRIPTION) and model.is_plain(_METADATA_BUFFER, 4), "the description")
     codes = [_code(code) for code in model.each(_CODES)]
@@ -89,7 +91,10 @@ def _model(tables: Tables, file: Opened) -> Model:
 
 
 def _refuse_indices(graph: Subgraph) -> None:
-    """Every tensor that is named is there; an operand, and nothing else, may be -1. Raises ValueError."""
+    """Raise ValueError if a subgraph or operator refers to a tensor that the subgraph does not have.
+
+    Only operands may be -1, which means a missing operand.
+    """
     count = len(graph.tensors)
     ends = (*graph.inputs, *graph.outputs, *(at for operator in graph.operators for at in operator.outputs))
     operands = (at for operator in graph.operators for at in operator.inputs if at != -1)
@@ -99,6 +104,7 @@ def _refuse_indices(graph: Subgraph) -> None:
 
 
 def _code(code: Table) -> tuple[str, int]:
+    """Return an operator code as (name, version). The name of a custom operator begins with "custom "."""
     table_of_version(code, _NEW_CODE + 1, "an operator code")
     _refuse(code, code.ended(_CUSTOM_CODE), "the name of an operator")
     number = max(code.number(_NEW_CODE), code.number(_OLD_CODE, _SIGNED_BYTE))
@@ -109,9 +115,10 @@ def _code(code: Table) -> tuple[str, int]:
 
 
 def _payload(buffer: Table, file: Opened) -> Payload | None:
-    """Return the range of a buffer; None for one without bytes.
+    """Return the bytes of a buffer; None if the buffer has neither an inline vector nor an offset above 1.
 
-    As LiteRT reads it: a vector of bytes counts before an offset, an empty one too.
+    As in LiteRT, an inline vector takes precedence over an offset, even if the vector is empty. Raises ValueError if
+    the bytes do not end inside the file.
     """
     table_of_version(buffer, _SIZE + 1, "a buffer")
     start, length = buffer.number(_OFFSET, _LONG), buffer.number(_SIZE, _LONG)
@@ -125,12 +132,13 @@ def _payload(buffer: Table, file: Opened) -> Payload | None:
 
 
 def _start_behind(buffer: Table) -> int:
-    """Return where a buffer lies behind the tables; 0 for one that is inline or empty."""
+    """Return the byte at which a buffer behind the FlatBuffer begins; 0 for a buffer that is inline or empty."""
     start = buffer.number(_OFFSET, _LONG)
     return 0 if buffer.offsets[_DATA] or start <= 1 else start
 
 
 def _subgraph(graph: Table, codes: list[tuple[str, int]], payloads: list[Payload | None]) -> Subgraph:
+    """Return a subgraph. `codes` contains the model's operator codes, and `payloads` the bytes of its buffers."""
     table_of_version(graph, _GRAPH_DEBUG + 1, "a subgraph")
     tensors = tuple(_tensor(tensor, payloads) for tensor in graph.each(GRAPH_TENSORS))
     operators = tuple(_operator(operator, codes, tensors) for operator in graph.each(GRAPH_OPERATORS))
@@ -139,10 +147,15 @@ def _subgraph(graph: Table, codes: list[tuple[str, int]], payloads: list[Payload
 
 
 def _given(table: Table) -> frozenset[int]:
+    """Return the slots of the fields that a table contains."""
     return frozenset(slot for slot, offset in enumerate(table.offsets) if offset)
 
 
 def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
+    """Return a tensor.
+
+    `payloads` contains the bytes of the model's buffers; buffer 0 means that the tensor has no bytes.
+    """
     table_of_version(tensor, _EXTERNAL + 1, "a tensor")
     if tensor.offsets[_VARIANTS] and not tensor.tables.lenient:
         raise UnsupportedFieldError("a tensor of variants is not read")
@@ -153,7 +166,8 @@ def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
     payload = payloads[buffer] if buffer else None
     ranked = bool(stored or tensor.number(_HAS_RANK, _FLAG) or payload is not None)
     ranked = ranked and len(signature or stored) == len(stored)
-    # LiteRT takes the stored shape; a size that the signature gives otherwise is any, and so is another rank.
+    # LiteRT uses the stored shape. A size is known only if the signature's shape has the same size. If the ranks of the
+    # two shapes differ, the rank is unknown.
     sizes = stored if not signature else (a if a == b else -1 for a, b in zip(signature, stored, strict=False))
     dims = tuple(None if dim < 0 else dim for dim in sizes) if ranked else None
     dtype = tensor.number(_TYPE, _SIGNED_BYTE)
@@ -172,13 +186,14 @@ def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
 
 
 def _as_stored(signature: tuple[int, ...], stored: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the signature of the same free sizes that the stored shape agrees with."""
+    """Return the signature's shape that would agree with the stored shape and has the same free sizes (-1)."""
     return (
         tuple(-1 if size < 0 else own for size, own in zip(signature, stored, strict=False)) + stored[len(signature) :]
     )
 
 
 def _odd(tensor: Table) -> tuple[object, ...]:
+    """Return the marks of a sparse tensor and of an external buffer; () for a tensor that is neither."""
     odd: tuple[object, ...] = ()
     sparsity = tensor.table(_SPARSITY)
     if sparsity is not None:
@@ -188,6 +203,10 @@ def _odd(tensor: Table) -> tuple[object, ...]:
 
 
 def _quantization(table: Table, shape: tuple[int, ...]) -> Quantization | None:
+    """Return the quantization of a tensor; None if the table has neither scales nor details.
+
+    `shape` is the stored shape.
+    """
     table_of_version(table, _AXIS + 1, "the quantization of a tensor")
     if table.offsets[_MIN] or table.offsets[_MAX]:
         _refuse(table, table.is_plain(_MIN, 4) and table.is_plain(_MAX, 4), "the range")
@@ -204,6 +223,7 @@ def _quantization(table: Table, shape: tuple[int, ...]) -> Quantization | None:
 
 
 def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ...]) -> Operator:
+    """Return an operator of a subgraph with these tensors. `codes` contains the model's operator codes."""
     table_of_version(op, _DEBUG + 1, "an operator")
     name, version = codes[op.number(_OPCODE, _UNSIGNED)]
     kinds = op.number(_KIND, _BYTE), op.number(_KIND_2, _BYTE)
@@ -226,14 +246,17 @@ def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ..
 
 
 def _between(tensors: tuple[Tensor, ...], at: int) -> tuple[str, Quantization | None] | None:
-    """Name what an operator's own tensor is; its place counts where there is none."""
+    """Return the type and quantization of an operator's intermediate tensor; None for an index below 0.
+
+    An intermediate tensor describes values inside the kernel.
+    """
     return None if at < 0 else (tensors[at].dtype, tensors[at].quantization)
 
 
 def _custom(op: Table) -> tuple[object, ...]:
-    """Return the options of a custom operator, in which format, and where they are: LiteRT reads one of two places.
+    """Return the options of a custom operator: (format, bytes inside the FlatBuffer, bytes behind it).
 
-    Raises ValueError where they are cut short.
+    LiteRT reads only one of the two byte strings. Raises ValueError if one is cut short.
     """
     start, size = op.number(_LARGE_OFFSET, _LONG), op.number(_LARGE_SIZE, _LONG)
     behind = op.data[start : start + size]
@@ -243,6 +266,7 @@ def _custom(op: Table) -> tuple[object, ...]:
 
 
 def _signature(signature: Table) -> tuple[str, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
+    """Return a SignatureDef as (key, subgraph, inputs, outputs). Inputs and outputs are pairs (name, tensor)."""
     table_of_version(signature, _SIGNATURE_SUBGRAPH + 1, "a signature")
     _refuse(signature, bool(signature.offsets[_SIGNATURE_KEY] and signature.ended(_DELEGATE)), "the key of a signature")
     inputs, outputs = (
@@ -254,21 +278,27 @@ def _signature(signature: Table) -> tuple[str, int, tuple[tuple[str, int], ...],
 
 
 def _refuse(table: Table, is_complete: bool, what: str) -> None:
-    """Raise UnsupportedFieldError for what nobody reads and runtimes refuse all the same."""
+    """Raise UnsupportedFieldError if a part is incomplete, unless the reading is lenient.
+
+    Runtimes refuse a file with an incomplete part, even if nothing reads the part. `what` is the name of the part in
+    the message.
+    """
     if not is_complete and not table.tables.lenient:
         raise UnsupportedFieldError(f"{what} of a file is not ended, which runtimes refuse")
 
 
 def _entry(entry: Table, payloads: list[Payload | None]) -> tuple[str, Payload | None]:
+    """Return a metadata entry as (name, content). The content is None if the buffer is missing or empty."""
     table_of_version(entry, _ENTRY_BUFFER + 1, "a metadata entry")
     at = entry.number(_ENTRY_BUFFER, _UNSIGNED)
     return _text(entry, _ENTRY_NAME), payloads[at] if at < len(payloads) else None
 
 
 def _text(table: Table, slot: int) -> str:
-    """Return a name; bytes that are no UTF-8 stay apart from others, as escapes, where names are compared.
+    """Return a string field as text.
 
-    Raises UnsupportedFieldError for one that does not end as strings do.
+    Bytes that are not UTF-8 become escapes, so different names stay different. In a lenient reading they become the
+    replacement character. Raises UnsupportedFieldError for a string without the 0 byte at its end.
     """
     found = table.string(slot)
     _refuse(table, found is not None, "a string")

@@ -1,4 +1,4 @@
-"""The graphs of a TFLite model as the runs need them: names as LiteRT reports them, shapes, small constants."""
+"""The graphs of a TFLite model for the runs: names as LiteRT reports them, shapes, and small constants."""
 
 from __future__ import annotations
 
@@ -27,55 +27,61 @@ _CONTROL_FLOW = frozenset({"IF", "WHILE"})
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One operator: its name (of a custom one as in the file), the tensors by index, and the options that matter."""
+    """An operator: its name (for a custom operator, the name in the file), tensors by index, and some options.
+
+    `axis` is the axis of a GATHER, and 0 for other operators.
+    """
 
     name: str
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     axis: int = 0
     bodies: tuple[int, ...] = ()
-    """The subgraphs that an IF or WHILE runs."""
+    """The indices of the subgraphs that an IF or WHILE runs."""
     strides: tuple[int, int] = (1, 1)
-    """Of a TRANSPOSE_CONV: of rows and of columns."""
+    """The strides along height and width, as in TRANSPOSE_CONV. Operators without these options have (0, 0)."""
     padded: bool = False
-    """Whether its padding is SAME."""
+    """Whether the padding is SAME. Also True for operators without this option."""
 
 
 class Levels(NamedTuple):
-    """What the numbers of a quantized tensor stand for, where one scale serves it whole."""
+    """The real numbers that a quantized tensor can represent, for a tensor with one scale."""
 
     step: float
-    """From one number to the next."""
+    """The difference between neighbouring numbers: the scale.
+
+    `low` and `high` are the least and the greatest number.
+    """
     low: float
     high: float
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """One subgraph; tensors are indices."""
+    """A subgraph. Tensors are indices."""
 
     names: tuple[str, ...]
     shapes: tuple[tuple[int | None, ...], ...]
-    """None for a size that is free."""
+    """For each tensor, its sizes; None for a free size. A tensor of unknown rank has the shape ()."""
     constants: Mapping[int, np.ndarray[Any, Any]] = field(repr=False)
-    """The small ones, of the plain numeric types."""
+    """The constants of up to 1024 elements of the plain numeric types, by tensor."""
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     ops: tuple[Op, ...]
     makers: Mapping[int, int] = field(repr=False)
-    """Tensor -> the place of the operator that makes it."""
+    """For each tensor that an operator computes, the position of that operator in `ops`."""
     levels: Mapping[int, Levels] = field(default_factory=dict, repr=False)
-    """Of the quantized tensors."""
+    """For each quantized tensor with one scale, the numbers that it can represent."""
 
     def producers(self) -> dict[str, tuple[str, str]]:
-        """Return tensor -> (operator, how a report names it), in the order of execution."""
+        """Return (operator, label in reports) by the name of each computed tensor, in the order of execution."""
         return {
             self.names[index]: (op.name, f"{op.name}#{at}") for at, op in enumerate(self.ops) for index in op.outputs
         }
 
 
 def read_graphs(path: Path) -> tuple[Graph, ...]:
-    """Read all subgraphs of a file; what the schema does not know is passed over. Raises GraphfixError."""
+    """Read all subgraphs of a file. Fields that the schema does not define are ignored. Raises GraphfixError."""
     try:
         with ExitStack() as stack:
             model, _ = read(path, stack, lenient=True)
@@ -101,6 +107,7 @@ def _graph(graph: Subgraph) -> Graph:
 
 
 def _op(op: Operator) -> Op:
+    """Return an operator with the options that the runs need."""
     axis = op.options.get("axis") if op.name == "GATHER" else 0
     bodies = tuple(at for _, at in op.bodies) if op.name in _CONTROL_FLOW else ()
     name = op.name.removeprefix("custom ")
@@ -111,7 +118,7 @@ def _op(op: Operator) -> Op:
 
 
 def _constant(tensor: Tensor) -> np.ndarray[Any, Any] | None:
-    """Return the elements of a small numeric constant. Shape: as stored."""
+    """Return the elements of a small numeric constant in its stored shape; None for any other tensor."""
     payload, count = tensor.payload, math.prod(tensor.stored)
     if payload is None or tensor.dtype not in _NUMERIC or count > _MOST_ELEMENTS:
         return None
@@ -122,6 +129,7 @@ def _constant(tensor: Tensor) -> np.ndarray[Any, Any] | None:
 
 
 def _levels(tensor: Tensor) -> Levels | None:
+    """Return the numbers that a quantized tensor can represent; None if the tensor does not have exactly one scale."""
     found = None if tensor.quantization is None else tensor.quantization.scale
     if found is None or tensor.dtype not in _QUANTIZED:
         return None
@@ -131,7 +139,7 @@ def _levels(tensor: Tensor) -> Levels | None:
 
 
 def ancestors(graph: Graph, tensors: Sequence[int]) -> set[int]:
-    """Return the places of the operators that tensors come from."""
+    """Return the positions of all operators that the given tensors are computed by, directly or indirectly."""
     left, found = list(tensors), set[int]()
     while left:
         maker = graph.makers.get(left.pop())

@@ -1,4 +1,4 @@
-"""The names by which callers ask: unique names of the main subgraph's inputs, names in signatures, and signatures."""
+"""The names in a user's request: names of the main subgraph's inputs, names in SignatureDefs, and SignatureDef keys."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ _PLACE = re.compile(r"(.+)\[(\d+)\]", re.DOTALL)
 
 
 def unique_names(graph: Subgraph) -> list[str]:
-    """Return the names by which sessions of LiteRT (`graphfix.runtimes.litert.interpreter`) know tensors.
+    """Return the name of each tensor as LiteRT sessions (`graphfix.runtimes.litert.interpreter`) report it.
 
-    An empty name, or one that several tensors have, is replaced by `t<index>`.
+    An empty name, or one that several tensors have, is replaced by `t<index>`. Underscores are added if another tensor
+    has that name.
     """
     counts = Counter(tensor.name for tensor in graph.tensors)
     names: list[str] = []
@@ -41,7 +42,7 @@ def unique_names(graph: Subgraph) -> list[str]:
 
 
 def own_names(model: Model) -> dict[int, str]:
-    """Return the name of each input of the main subgraph, by tensor."""
+    """Return the unique name of each input of the main subgraph, by tensor index."""
     if not model.subgraphs:
         return {}
     main = model.subgraphs[0]
@@ -50,7 +51,11 @@ def own_names(model: Model) -> dict[int, str]:
 
 
 def input_names(model: Model) -> dict[str, int]:
-    """Return the tensors of the main subgraph's inputs by every name: their own, then what SignatureDefs call them."""
+    """Return the tensor of each input of the main subgraph, by all names of the input.
+
+    These are the input's unique name, and the names that SignatureDefs use for it. A unique name takes precedence over
+    an equal name in a SignatureDef.
+    """
     found = {name: at for at, name in own_names(model).items()}
     own = set(found.values())
     for _, subgraph, inputs, _ in model.signatures:
@@ -63,9 +68,10 @@ def input_names(model: Model) -> dict[str, int]:
 def renamed(
     path: Path, bindings: Mapping[str, Bound], shapes: Mapping[str, Sequence[int]], signature: str | None
 ) -> tuple[Mapping[str, Bound], Mapping[str, Sequence[int]]]:
-    """Return sizes by the inputs' own names where they are asked for by what SignatureDefs call them.
+    """Return `bindings` and `shapes` with names from SignatureDefs replaced by the unique names of the inputs.
 
-    Raises GraphfixError for what is no model.
+    Both are returned unchanged if the schema lacks a field of the file. Raises GraphfixError if the file is not a
+    model, or if it does not have the signature.
     """
     if not (bindings or shapes or signature):
         return bindings, shapes
@@ -88,10 +94,10 @@ def renamed(
 
 
 def selected(model: Model, key: str | None) -> Model:
-    """Return the model as callers of a signature see it: the subgraph of the signature is the main one.
+    """Return the model as callers of one SignatureDef see it: the signature's subgraph is the main subgraph.
 
-    Only subgraphs that it runs are kept, in the order in which operators name them. Returns the whole model for None.
-    Raises BindingError if the model does not have the signature.
+    Only subgraphs that this one runs are kept, in the order in which operators refer to them. If `key` is None, the
+    model is returned unchanged. Raises BindingError if the model does not have the signature.
     """
     if key is None:
         return model

@@ -1,4 +1,4 @@
-"""The parts of a TFLite file as plain values: tensors, operators, subgraphs, and the file's own."""
+"""The parts of a TFLite file as plain values: tensors, operators, subgraphs, and the model."""
 
 from __future__ import annotations
 
@@ -16,27 +16,30 @@ WIDTHS: Mapping[str, int] = {
     "float32": 4, "float16": 2, "int32": 4, "uint8": 1, "int64": 8, "bool": 1, "int16": 2, "complex64": 8, "int8": 1,
     "float64": 8, "complex128": 16, "uint64": 8, "uint32": 4, "uint16": 2, "bfloat16": 2,
 }  # fmt: skip
-"""Bytes of an element; strings and types of less than a byte are compared as they are stored."""
+"""Bytes of one element. Strings, and types of less than a byte, are missing because they are compared as stored."""
 NARROW: Mapping[str, int] = {"int4": 4, "19": 2, "20": 4, "21": 8, "22": 8}
-"""Bits of an element of the other types; the schema of the proof has no name for those with a number."""
+"""Bits of one element of further types.
+
+A type that the schema of the proof does not define has its number as its name.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantization:
-    """The parameters of a tensor; the axis counts where there is a scale for each of its indices."""
+    """The quantization of a tensor. Its axis matters only if each index of the axis has its own scale."""
 
     key: tuple[object, ...]
-    """All but the axis."""
+    """All parameters except the axis: the scales as bytes of float32, the zero points, and custom details."""
     axis: int | None
-    """None for parameters that serve the whole tensor."""
+    """The axis that the scales follow; None if one scale applies to the whole tensor."""
     declared_axis: int = 0
-    """What the file says of the axis where it does not count; callers are told."""
+    """The axis that the file declares, even if there is only one scale. Callers can read it."""
     loads: bool = True
-    """Whether the parameters fit the tensor, so that a runtime takes it."""
+    """Whether the parameters fit the tensor's shape, so that a runtime loads the model."""
 
     @property
     def scale(self) -> tuple[float, int] | None:
-        """The scale and the zero point that serve the whole tensor; None where there are several, or none."""
+        """Return (scale, zero point) if there is one of each for the whole tensor, else None."""
         bits, zeros, _ = self.key
         if self.axis is not None or not isinstance(bits, bytes) or not isinstance(zeros, tuple) or len(zeros) != 1:
             return None
@@ -45,24 +48,24 @@ class Quantization:
 
 
 class Tensor(NamedTuple):
-    """One tensor."""
+    """A tensor of a subgraph. `stored` is the stored shape, `payload` the bytes of a constant."""
 
     name: str
     dtype: str
     dims: tuple[int | None, ...] | None
-    """The declared shape, None for a free size; None where the rank is not declared."""
+    """The declared shape, with None for each free size; None if the rank is not declared."""
     stored: tuple[int, ...]
     quantization: Quantization | None
     variable: bool
     payload: Payload | None
     odd: tuple[object, ...] = ()
-    """What makes a constant another than its bytes say: sparsity, an external buffer."""
+    """Marks of a constant whose elements are not simply its bytes: it is sparse, or has an external buffer. Else ()."""
     signature: tuple[int, ...] = ()
-    """Where the stored shape, which runtimes take, contradicts it."""
+    """The shape in the field `shape_signature` if it contradicts the stored shape, which runtimes use; else ()."""
 
 
 CUSTOM_OPTIONS = 4
-"""Where the key of an operator has the bytes of its custom options: beside it, or behind the tables."""
+"""The index in `Operator.key` of the bytes of custom options, which lie inside the FlatBuffer or behind it."""
 
 
 class Options(NamedTuple):
@@ -70,13 +73,13 @@ class Options(NamedTuple):
 
     fields: Mapping[str, object]
     bodies: tuple[tuple[str, int], ...]
-    """The subgraphs that they name."""
+    """The subgraphs that options refer to, as (name of the option, subgraph)."""
     others: tuple[tuple[str, object], ...]
-    """The fields that name none."""
+    """The fields that refer to no subgraph, as (name, value)."""
 
 
 class Operator(NamedTuple):
-    """One operator; tensors by index, -1 for an operand that is not given."""
+    """An operator. Tensors are indices; -1 is a missing operand."""
 
     name: str
     version: int
@@ -84,14 +87,18 @@ class Operator(NamedTuple):
     outputs: tuple[int, ...]
     options: Mapping[str, object]
     bodies: tuple[tuple[str, int], ...]
-    """The subgraphs that it runs, by the names of the options that say so."""
+    """The subgraphs that the operator runs, as (name of the option, subgraph)."""
     key: tuple[object, ...]
-    """All that the operator's table says but for its tensors and bodies."""
+    """All that the operator's table contains, except its tensors and subgraphs.
+
+    The parts are the name, the kinds of both options tables, the options, the custom options, the flags of mutating
+    inputs, and the intermediate tensors.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Subgraph:
-    """One subgraph."""
+    """A subgraph of a model."""
 
     tensors: tuple[Tensor, ...]
     operators: tuple[Operator, ...]
@@ -99,25 +106,28 @@ class Subgraph:
     outputs: tuple[int, ...]
     name: str
     given: frozenset[int]
-    """Which of its fields are there: a runtime refuses a subgraph without some, where empty ones would do."""
+    """The slots of the fields that the subgraph's table contains.
+
+    Runtimes refuse a subgraph without a required field.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One file."""
+    """The content of one TFLite file."""
 
     version: int
-    """That of the schema."""
+    """The version of the schema."""
     codes: tuple[tuple[str, int], ...]
-    """The operators, and their versions, that a runtime has to have."""
+    """The operators that a runtime must support, as (name, version)."""
     subgraphs: tuple[Subgraph, ...]
     signatures: tuple[tuple[str, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]], ...]
-    """(key, subgraph, inputs and outputs as (name, tensor))."""
+    """The SignatureDefs as (key, subgraph, inputs, outputs). Inputs and outputs are pairs (name, tensor)."""
     metadata: tuple[tuple[str, Payload | None], ...]
-    """The entries by name, with what each holds; None where its buffer is not there."""
+    """The metadata entries as (name, content). The content is None if the buffer is missing or empty."""
     given: frozenset[int]
-    """Which of its fields are there."""
+    """The slots of the fields that the model's table contains."""
     identified: bool
     """Whether the file has TFLite's identifier."""
     flat_bytes: int
-    """Bytes of the FlatBuffer: of the file up to the first buffer that lies behind the tables."""
+    """Bytes of the FlatBuffer: the part of the file before the first buffer that lies behind the FlatBuffer."""

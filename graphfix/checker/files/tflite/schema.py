@@ -1,4 +1,7 @@
-"""TFLite's schema as the package `tflite` has it, which is no runtime: names by number, and whole tables as values."""
+"""TFLite's schema: the names of numbers, and tables as values that can be compared.
+
+It is read from the package `tflite`, which contains the schema and no runtime.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,20 @@ if TYPE_CHECKING:
 
 
 class UnsupportedFieldError(Exception):
-    """A file says more than this schema knows, which may count."""
+    """The file contains a field or a kind of table that this schema does not define.
+
+    It may change the model's meaning.
+    """
 
 
 @cache
 def _generated(name: str) -> Any:  # noqa: ANN401 - generated, without types
-    """Load the module of one table alone: the package imports all 180 of them, which takes longer than most proofs."""
+    """Return the module of one table, which the schema compiler generated.
+
+    Raises UnsupportedFieldError if it is missing.
+
+    Only this module is loaded. The package would import all 180 modules, which takes longer than most proofs.
+    """
     package = importlib.util.find_spec("tflite")
     folders = package.submodule_search_locations if package is not None else None
     path = Path(next(iter(folders or ("",))), f"{name}.py")
@@ -34,6 +45,7 @@ def _generated(name: str) -> Any:  # noqa: ANN401 - generated, without types
 
 
 def _numbered(enumeration: str) -> dict[int, str]:
+    """Return the names of an enumeration of the schema, by number."""
     kinds = vars(getattr(_generated(enumeration), enumeration))
     return {code: name for name, code in kinds.items() if isinstance(code, int)}
 
@@ -54,29 +66,35 @@ OWN_OPTIONS: Mapping[str, str] = {
     "ADD": "AddOptions", "SUB": "SubOptions", "MUL": "MulOptions", "DIV": "DivOptions",
     "IF": "IfOptions", "WHILE": "WhileOptions", "CALL": "CallOptions", "CALL_ONCE": "CallOnceOptions",
 }  # fmt: skip
-"""Operators whose options are acted on, by the one table that runtimes read them from: another one's are none."""
+"""For operators whose options the checker interprets, the only options table that runtimes read for this operator.
+
+Runtimes ignore a table of another kind.
+"""
 _UNIONS: Mapping[str, Mapping[int, str]] = dict.fromkeys(
     ("ArraySegments", "ArrayIndices"), _numbered("SparseIndexVector")
 )
-"""The tables that a field may hold whose kind is in another field."""
+"""For each union field of sparse tensors, the kinds of tables that it may contain, by the number in its type field."""
 
 
 class TableFields(NamedTuple):
-    """What the schema says of a table."""
+    """The fields of a table, from the schema."""
 
     vectors: Mapping[str, bool]
-    """The fields by name, in order, and whether each is a vector."""
+    """The fields by name, in the order of the schema, with True for each vector."""
     total: int
-    """How many fields it has."""
+    """The number of the table's fields, including deprecated fields."""
 
 
 class _Counter:
+    """A replacement for a FlatBuffers builder. It records how many fields a generated module declares."""
+
     def StartObject(self, count: int) -> None:  # noqa: N802 - the generated code calls it so
         self.count = count
 
 
 @cache
 def _table_fields(name: str) -> TableFields:
+    """Return the fields of a table, found in the methods of its generated module."""
     methods = [
         each for each in vars(getattr(_generated(name), name)) if each[0].isupper() and not each.startswith("GetRootAs")
     ]
@@ -88,7 +106,11 @@ def _table_fields(name: str) -> TableFields:
 
 
 def table_of_version(table: Table, count: int, what: str) -> Table:
-    """Return a table that has no field beyond these. Raises UnsupportedFieldError: what another one says may count."""
+    """Return the table if it contains only the first `count` fields of its kind.
+
+    Any further field raises UnsupportedFieldError, because it may change the model's meaning. A lenient reading ignores
+    further fields. `what` is the name of the table in the message.
+    """
     read = table.tables.read
     if (id(table.offsets), count) in read:
         return table
@@ -99,7 +121,11 @@ def table_of_version(table: Table, count: int, what: str) -> Table:
 
 
 def fields(table: Table, name: str | None) -> dict[str, object]:
-    """All fields of a table of this kind, as values that compare. Raises UnsupportedFieldError for an unknown kind."""
+    """Return all fields of a table, by name, as values that can be compared.
+
+    `name` is the kind of the table; None is an unknown kind, which raises UnsupportedFieldError. A lenient reading
+    returns no fields for an unknown kind.
+    """
     if name is None and table.tables.lenient:
         return {}
     if name is None:
@@ -108,6 +134,11 @@ def fields(table: Table, name: str | None) -> dict[str, object]:
 
 
 def _fields(name: str, data: Any, place: int, table: Table) -> dict[str, object]:  # noqa: ANN401 - bytes of any kind
+    """Return all fields of a table of the kind `name` by name, as values that can be compared.
+
+    The table begins at byte `place` of `data`. Raises UnsupportedFieldError for a field that the schema does not
+    define, and for a string without the 0 byte at its end, unless the reading is lenient.
+    """
     form = _table_fields(name)
     table_of_version(table, form.total, f"a table of {name}")
     reader = getattr(_generated(name), name)()
@@ -123,7 +154,7 @@ def _fields(name: str, data: Any, place: int, table: Table) -> dict[str, object]
 
 
 def _vector(reader: Any, name: str, table: Table) -> object:  # noqa: ANN401 - generated, without types
-    """Return a vector of numbers or tables; None for one that is not given."""
+    """Return a vector of numbers or tables as a tuple; None if the field is missing."""
     if getattr(reader, f"{name}IsNone")():
         return None
     if hasattr(reader, f"{name}AsNumpy"):
@@ -133,19 +164,25 @@ def _vector(reader: Any, name: str, table: Table) -> object:  # noqa: ANN401 - g
 
 
 def _value(reader: Any, name: str, table: Table) -> object:  # noqa: ANN401 - generated, without types
+    """Return a field that is not a vector, as a value that can be compared."""
     value = getattr(reader, name)()
     kind = _UNIONS[name].get(getattr(reader, f"{name}Type")()) if isinstance(value, Place) else None
     return _plain(value, kind, table)
 
 
 def _plain(value: Any, kind: str | None, table: Table) -> object:  # noqa: ANN401 - a field of any type
+    """Return a value as one that can be compared: a table as (kind, fields), a float as hexadecimal text.
+
+    `kind` is the kind of a table in a union field.
+    """
     if isinstance(value, Place):
         return (kind, tuple(_inner(kind or "", value, table).items()))
     if hasattr(value, "_tab"):
         name = type(value).__name__
-        return (name, tuple(_inner(name, value._tab, table).items()))  # noqa: SLF001 - nothing else says where it begins
+        return (name, tuple(_inner(name, value._tab, table).items()))  # noqa: SLF001 - no public field has the position
     return value.hex() if isinstance(value, float) else value
 
 
 def _inner(name: str, place: Place, table: Table) -> dict[str, object]:
+    """Return all fields of a table that lies inside another table, by name."""
     return _fields(name, table.data, place.Pos, table.tables.at(place.Pos))

@@ -1,4 +1,4 @@
-"""FlatBuffers tables, read in place: the fields of a table by their slots, at the offsets in its vtable."""
+"""Read FlatBuffers tables in place. A field is found by its slot, through the offsets in the table's vtable."""
 
 from __future__ import annotations
 
@@ -17,32 +17,35 @@ _OFFSET = Struct("<I")
 _SIGNED = Struct("<i")
 _SHORT = Struct("<H")
 _WORD = 3
-"""The bits of a position that are 0 where a table, a vector or a reference begins."""
+"""A mask of the bits that are 0 in each position at which a table, a vector or a reference begins."""
 _LEAST = 4
 """Bytes of the smallest table."""
 _MOST_FIELDS = 32
-"""More than any table of the schema has: a slot that a vtable does not reach is a field that is not given."""
+"""More fields than any table of the schema has. Vtables are filled with 0, "missing", up to this number of slots."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The bytes of a file, and the vtables that were met: most tables of a model share a few.
+    """The bytes of a file, and its vtables that were read already. Most tables of a model share a few vtables.
 
-    What lies outside the file, or where nothing can begin, raises struct.error or ValueError: LiteRT has FlatBuffers'
-    verifier walk the whole file first.
+    A position outside the file, or one at which no table can begin, raises struct.error or ValueError. So the whole
+    file is checked while it is read, as LiteRT does with FlatBuffers' verifier.
     """
 
     data: mmap.mmap
     lenient: bool = False
-    """Whether fields that the schema does not know are passed over."""
+    """Whether fields that the schema does not define are ignored."""
     vtables: dict[int, tuple[int, ...]] = field(default_factory=dict)
     read: set[tuple[int, int]] = field(default_factory=set)
-    """Vtables, by identity, that have no field beyond so many."""
+    """Pairs (identity of a vtable's offsets, n): the vtable has no field beyond the first n fields."""
     plain: dict[object, Options] = field(default_factory=dict)
-    """The options that hold numbers alone, by kind and inline bytes: most operators of a kind are alike."""
+    """Options that contain only numbers, by kind and bytes. Most operators of a kind have equal options."""
 
     def at(self, place: int) -> Table:
-        """See the table that begins here."""
+        """Return the table that begins at byte `place`.
+
+        Raises struct.error or ValueError if no table can begin at this byte.
+        """
         vtable = place - _SIGNED.unpack_from(self.data, place)[0]
         vtable_slots = self.vtables.get(vtable)
         if place & _WORD:
@@ -50,6 +53,7 @@ class Tables:
         return Table(self, self.data, place, self._vtable(vtable) if vtable_slots is None else vtable_slots)
 
     def _vtable(self, place: int) -> tuple[int, ...]:
+        """Read the vtable at a byte: for each slot, the offset of the field in its table, or 0. Raises ValueError."""
         if place < 0 or place & 1:
             raise ValueError("a table says that it is described where nothing can begin")
         size, inline = _SHORT.unpack_from(self.data, place)[0], _SHORT.unpack_from(self.data, place + 2)[0]
@@ -61,28 +65,34 @@ class Tables:
         return self.vtables[place]
 
     def root(self) -> Table:
-        """See the file's outermost table."""
+        """Return the outermost table of the file."""
         return self.at(_OFFSET.unpack_from(self.data, 0)[0])
 
 
 class Table(NamedTuple):
-    """One table: a field is named by its slot, the place in which the schema declares it."""
+    """A table of a FlatBuffer. A field is identified by its slot: the position in which the schema declares it."""
 
     tables: Tables
     data: mmap.mmap
     place: int
     offsets: tuple[int, ...]
-    """Where each field begins, from the table on; 0 for one that is not given."""
+    """For each slot, the offset of the field from the start of the table; 0 for a missing field."""
 
     @property
     def inline(self) -> tuple[object, ...]:
-        """Return all that the table itself holds: numbers, and where what is stored elsewhere is from here."""
+        """Return the vtable's offsets and the table's own bytes.
+
+        Numbers are in these bytes; other fields are references.
+        """
         vtable = self.place - _SIGNED.unpack_from(self.data, self.place)[0]
         size = _SHORT.unpack_from(self.data, vtable + 2)[0]
         return self.offsets, self.data[self.place + 4 : self.place + size]
 
     def number(self, slot: int, form: Struct = _SIGNED, default: int = 0) -> int:
-        """Return a number of this form."""
+        """Return the number in a slot, in the binary form `form`; `default` if it is missing.
+
+        Raises ValueError if misaligned.
+        """
         offset = self.offsets[slot]
         if not offset:
             return default
@@ -93,7 +103,10 @@ class Table(NamedTuple):
         return found[0]
 
     def inner(self, slot: int) -> int:
-        """Return the byte at which a table, vector or string begins that is stored elsewhere; 0 for none."""
+        """Return the byte at which the table, vector or string of a slot begins; 0 if it is missing.
+
+        Raises ValueError if the slot refers to a byte at which nothing can begin.
+        """
         offset = self.offsets[slot]
         if not offset:
             return 0
@@ -104,17 +117,20 @@ class Table(NamedTuple):
         return at + further[0]
 
     def table(self, slot: int) -> Table | None:
-        """Return a table."""
+        """Return the table of a slot; None if it is missing."""
         at = self.inner(slot)
         return self.tables.at(at) if at else None
 
     def vector(self, slot: int) -> tuple[int, int]:
-        """Return the first byte behind a vector's length, and how many elements it has."""
+        """Return (first byte, number of elements) of the vector of a slot; (0, 0) if it is missing."""
         at = self.inner(slot)
         return (at + 4, _OFFSET.unpack_from(self.data, at)[0]) if at else (0, 0)
 
     def numbers(self, slot: int, form: str = "i") -> tuple[int, ...]:
-        """Return a vector of numbers of this form."""
+        """Return the vector of numbers of a slot; () if it is missing.
+
+        `form` is the `struct` character of one number.
+        """
         offset = self.offsets[slot]
         if not offset:
             return ()
@@ -125,7 +141,10 @@ class Table(NamedTuple):
         return unpack_from(f"<{_OFFSET.unpack_from(self.data, at)[0]}{form}", self.data, at + 4)
 
     def content(self, slot: int) -> bytes:
-        """Return a string or a vector of bytes. Raises ValueError where it is cut short."""
+        """Return the bytes of a string or vector of bytes; b"" if it is missing.
+
+        Raises ValueError if it is cut short.
+        """
         start, count = self.vector(slot)
         found = self.data[start : start + count]
         if len(found) < count:
@@ -133,21 +152,27 @@ class Table(NamedTuple):
         return found
 
     def is_plain(self, slot: int, width: int = 1) -> bool:
-        """Whether a vector that nobody reads, of elements of so many bytes, ends in the file; also where it is none."""
+        """Return whether a vector ends inside the file, or is missing. `width` is the bytes of one element.
+
+        Used for vectors that are not read but that runtimes check.
+        """
         start, count = self.vector(slot)
         return start + count * width <= len(self.data)
 
     def string(self, slot: int) -> bytes | None:
-        """Return a string; None where it does not end as strings do, with a byte that is 0."""
+        """Return the bytes of a string; b"" if it is missing, and None if no 0 byte follows it."""
         start, count = self.vector(slot)
         found = self.data[start : start + count + 1] if start else b"\0"
         return found[:-1] if len(found) > count and not found[-1] else None
 
     def ended(self, slot: int) -> bool:
-        """Whether a string that nobody reads ends as strings do; also where it is none."""
+        """Return whether a 0 byte follows a string, or the string is missing.
+
+        Used for strings that are not read but that runtimes check.
+        """
         return self.string(slot) is not None
 
     def each(self, slot: int) -> Sequence[Table]:
-        """Return a vector of tables."""
+        """Return the tables in the vector of tables of a slot; [] if it is missing."""
         start, _ = self.vector(slot)
         return [self.tables.at(start + 4 * index + offset) for index, offset in enumerate(self.numbers(slot, "I"))]

@@ -1,1 +1,1 @@
-"""The proof's rules for TFLite."""
+"""The part of the proof that reads and compares TFLite models: LiteRT's rules, kernels and limits."""

@@ -51,7 +51,10 @@ if TYPE_CHECKING:
 
 
 def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None) -> Proof:
-    """Read both files and compare them. Raises UnprovedError and GraphfixError."""
+    """Read both files of a pair and compare them. Raises UnprovedError and GraphfixError.
+
+    If `notes` is not None, each operator is added to the notes.
+    """
     table = TermTable(Algebra())
     constants = Constants(table)
     read_files = [read_model(path, stack) for path in (pair.before, pair.after)]
@@ -73,7 +76,7 @@ def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None) -> Proof:
     unrolled = fewer(one, two, reached)
     first = Reading(table, constants, one, inventory, first=True, notes=notes, unrolled=unrolled)
     ours = [_run(first, index, equal, constant) for index in entries]
-    # Subgraphs that no operator of one file runs are read too, since a runtime loads them.
+    # Subgraphs that no operator of one file runs are read too, because a runtime loads them.
     rest = sorted(set(range(len(two.subgraphs))) - (reached[0] & reached[1]))
     ours += [_run(first, index, equal) for index in rest]
     entries += rest
@@ -97,7 +100,10 @@ def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None) -> Proof:
 
 
 def note_nodes(pair: Pair, stack: ExitStack, notes: Notes) -> None:
-    """Read the first file, and note its operators: for `proving.maps`. Raises UnprovedError and GraphfixError."""
+    """Read the first file, and add its operators to `notes`. Called by `proving.maps`.
+
+    Raises UnprovedError and GraphfixError.
+    """
     table = TermTable(Algebra())
     model = bound(read_model(pair.before, stack)[0], pair.bindings, pair.shapes)
     reading = Reading(table, Constants(table), model, Known(table.objections), first=True, notes=notes)
@@ -106,7 +112,10 @@ def note_nodes(pair: Pair, stack: ExitStack, notes: Notes) -> None:
 
 
 def _selected(one: Model, two: Model, signature: str | None) -> tuple[Model, Model]:
-    """Return both models as callers of a signature see them. Raises UnprovedError if the second lacks it."""
+    """Return both models as callers of a signature see them.
+
+    Raises UnprovedError if the second file lacks the signature.
+    """
     ours = selected(one, signature)
     try:
         return ours, selected(two, signature)
@@ -115,7 +124,10 @@ def _selected(one: Model, two: Model, signature: str | None) -> tuple[Model, Mod
 
 
 def read_model(path: Path, stack: ExitStack) -> tuple[Model, Opened]:
-    """Read one file. Raises GraphfixError if it is not a model, UnprovedError if the schema lacks a field."""
+    """Read one file.
+
+    Raises GraphfixError if it is not a model, UnprovedError if the schema lacks a field of the file.
+    """
     try:
         return read(path, stack)
     except UnsupportedFieldError as error:
@@ -123,11 +135,12 @@ def read_model(path: Path, stack: ExitStack) -> tuple[Model, Opened]:
 
 
 def _callable(model: Model) -> list[int]:
+    """Return the subgraphs that callers may run: the main subgraph, and those of SignatureDefs."""
     return sorted({0, *(signature[1] for signature in model.signatures)})
 
 
 def _reached(model: Model) -> set[int]:
-    """Return the subgraphs that callers may run, and those that their operators run."""
+    """Return the subgraphs that callers may run, and the subgraphs that operators run in these, at any depth."""
     found: set[int] = set()
     left = [index for index in _callable(model) if index < len(model.subgraphs)]
     while left:
@@ -144,7 +157,11 @@ def _run(
     equal: EqualSizes = NONE_EQUAL,
     constant: Mapping[int, Array] = MappingProxyType({}),
 ) -> tuple[ProofValue, ...]:
-    """Read a subgraph. `constant` has the values of main inputs that are set, by place."""
+    """Read a subgraph with new terms as its inputs, and return its outputs.
+
+    `constant` contains the values of the main inputs that the user sets, by position of the input. `equal` contains the
+    sizes that the user states to be equal.
+    """
     graph = reading.model.subgraphs[index]
     given = []
     names = {} if index else own_names(reading.model)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.tflite.kernels.lookup_tables import Chain
 
 NO_PART = "ubgraphIndex"
-"""The end of the names of options that name a subgraph by number."""
+"""The end of the names of options that refer to a subgraph by number."""
 
 
 def note_of(
@@ -35,7 +35,11 @@ def note_of(
     place: tuple[str, str],
     chain: Chain | None,
 ) -> Note:
-    """Return the note of an operator; `place` is (path of its subgraph, its label there)."""
+    """Return the note of an operator: the record that reports print.
+
+    `place` is (path of the operator's subgraph, label of the operator there). `chain` is the chain of operators that
+    XNNPACK may replace by a lookup table, or None.
+    """
     path, label = place
     tensors = [
         tuple(graph.tensors[at].name if at >= 0 else "" for at in given)
@@ -57,7 +61,7 @@ def note_of(
 def _isolated(
     algebra: Algebra, graph: Subgraph, operator: Operator, views: Sequence[ProofValue | None], label: str
 ) -> Core | None:
-    """Return the operator's core with each operand as a separate value; None if it does not broadcast."""
+    """Return the operator's core with each operand as a separate value; None if the operator does not broadcast."""
     if operator.name in UNARY or len(operator.outputs) != 1 or not any(views):
         return None
     table, own = isolated(algebra, views)
@@ -73,7 +77,10 @@ def _parts(
     results: Sequence[ProofValue | None],
     chain: Chain | None,
 ) -> dict[str, tuple[object, str]]:
-    """Return, by name, the parts in which two operators may differ: options, types and quantization, kernel choice."""
+    """Return, by name, the parts in which two operators may differ, each as (compared object, printed form).
+
+    Parts are options, types, quantization, and properties by which LiteRT chooses a kernel.
+    """
     options = {f"option {name!r}": value for name, value in operator.options.items() if not name.endswith(NO_PART)}
     parts = {name: (value, str(value)) for name, value in options.items()}
     parts["the custom options"] = operator.key[CUSTOM_OPTIONS], "other bytes"
@@ -98,13 +105,14 @@ def _parts(
 
 
 def _kind_text(tensor: Tensor) -> str:
+    """Return whether a tensor is a variable, a constant, or computed, as printed."""
     if tensor.variable:
         return "a variable"
     return "computed or an input" if tensor.payload is None else "a constant"
 
 
 def _type_text(tensor: Tensor) -> str:
-    """Return the type for readers: `int8, scales along axis 3`."""
+    """Return the type of a tensor as printed: `int8, scales along axis 3`."""
     given = tensor.quantization
     if given is None:
         return tensor.dtype

@@ -1,1 +1,1 @@
-"""Check that the second file has no part and no operator that the first file lacks, except a few listed forms."""
+"""Check that the second TFLite file has no part and no operator that the first file lacks, except for listed forms."""

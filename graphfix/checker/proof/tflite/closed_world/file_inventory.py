@@ -1,8 +1,8 @@
-"""Check that the second TFLite file has no part, besides operators, that the first file lacks.
+"""Check that the second TFLite file has no part that the first file lacks. Operators are checked elsewhere.
 
-Parts are the schema version, operator codes, metadata, subgraphs, signatures and tensors. These may be new if they
-meet LiteRT's demands: tensors, versions of the operators in `new_forms`, and the rewriter's note. Measured with LiteRT
-2.3 (`tests/checker/proof/tflite/test_closed_world.py`).
+Parts are the schema version, operator codes, metadata, subgraphs, signatures and tensors. Three kinds of parts may be
+new: tensors that every runtime accepts, operator codes for the forms in `new_forms` and for formulas, and the
+rewriter's metadata entry. The limits were measured with LiteRT 2.3 (`tests/checker/proof/tflite/test_closed_world.py`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from graphfix.checker.files.tflite.records import Model, Subgraph, Tensor
 
 SCHEMA: Final = 3
-"""The version of the schema, which LiteRT compares."""
+"""The version of the schema. LiteRT refuses a file with another version."""
 NOTE: Final = "graphfix.assumes"
-"""The metadata entry that the rewriter adds; no runtime reads it."""
+"""The metadata entry that the rewriter adds. No runtime reads it."""
 DEPENDENCIES: Final = "model_control_dependencies"
-"""The metadata entry that names operators by their index."""
+"""The metadata entry that refers to operators by their index."""
 UNREAD: Final = frozenset({"keep_stablehlo_constant", DEPENDENCIES})
 """Metadata entries that the second file may lack, because LiteRT's results do not depend on them.
 
@@ -39,13 +39,16 @@ second entry orders operators; their order matters only if some of them keep a s
 """
 BYTE: Final = 8
 MOST_BYTES: Final = 1 << 62
-"""The most bytes of a tensor. LiteRT refuses one whose bytes 64 bits can't count."""
+"""The most bytes of a tensor. LiteRT refuses a tensor whose bytes can't be counted with 64 bits."""
 _WORDS: Final = ("input", "output")
 _BITS: Final[Mapping[str, int]] = {**{name: width * BYTE for name, width in WIDTHS.items()}, **NARROW}
 
 
 def check_parts(one: Model, two: Model) -> None:
-    """Raise UnprovedError if a part of the second file is not in the first, and may not be new."""
+    """Raise UnprovedError if the second file (`two`) has a part that the first file lacks and that may not be new.
+
+    A part that the second file lacks also raises UnprovedError, except for parts that never change a result.
+    """
     _check_file(one, two)
     _check_codes(one, two)
     _check_metadata(one, two)
@@ -62,7 +65,10 @@ def check_parts(one: Model, two: Model) -> None:
 
 
 def _check_subgraphs(one: Model, two: Model) -> None:
-    """Raise UnprovedError if subgraphs differ. The second file may lack the last ones if no operator runs them."""
+    """Raise UnprovedError if names or variables of the subgraphs differ.
+
+    The second file may lack the last subgraphs if they have no variables.
+    """
     names, others = ([graph.name for graph in model.subgraphs] for model in (one, two))
     count = len(others)
     if names[:count] != others:
@@ -73,6 +79,10 @@ def _check_subgraphs(one: Model, two: Model) -> None:
 
 
 def _check_file(one: Model, two: Model) -> None:
+    """Raise UnprovedError if runtimes may refuse the second file.
+
+    The reasons are its schema version, a missing identifier, and a missing vector that the first file has.
+    """
     if two.version not in (SCHEMA, one.version):
         raise UnprovedError(f"the second file has schema version {two.version}, and runtimes read {SCHEMA}")
     if not two.identified or (REQUIRED_PARTS & one.given) - two.given:
@@ -80,7 +90,10 @@ def _check_file(one: Model, two: Model) -> None:
 
 
 def _check_codes(one: Model, two: Model) -> None:
-    """Raise UnprovedError if a runtime may lack an operator code of the second file, even an unused one."""
+    """Raise UnprovedError if a runtime may not support an operator code that only the second file has.
+
+    Unused operator codes are checked too, because a runtime resolves all of them.
+    """
     for name, version in sorted(set(two.codes).difference(one.codes)):
         oldest, newest = VERSIONS.get(name, (1, 1 if name in OPERATORS else 0))
         if not oldest <= version <= newest:
@@ -88,10 +101,10 @@ def _check_codes(one: Model, two: Model) -> None:
 
 
 def _check_metadata(one: Model, two: Model) -> None:
-    """Raise UnprovedError if a metadata entry differs: delegates read some entries, and callers may read any of them.
+    """Raise UnprovedError if a metadata entry differs. Delegates read some entries, and callers may read any entry.
 
-    An entry that names operators by index is equal only if the operators are. The second file may lack the entries of
-    `UNREAD`.
+    An entry that refers to operators by index requires the same number of operators in both files. The second file may
+    lack the entries of `UNREAD`.
     """
     ours, theirs = ([entry for entry in model.metadata if entry[0] != NOTE] for model in (one, two))
     absent = UNREAD.intersection(name for name, _ in ours).difference(name for name, _ in theirs)
@@ -108,13 +121,14 @@ def _check_metadata(one: Model, two: Model) -> None:
 
 
 def _keeps_state(model: Model) -> bool:
-    """Return whether the order of operators may matter: an operator is custom, keeps a state or uses a variable."""
+    """Return whether the order of operators may matter: an operator is custom, keeps a state, or uses a variable."""
     names = {operator.name for graph in model.subgraphs for operator in graph.operators}
     custom = any(name.startswith("custom ") for name in names)
     return custom or not STATEFUL.isdisjoint(names) or any(_variables(model))
 
 
 def _same(one: Payload | None, two: Payload | None) -> bool:
+    """Return whether two metadata entries have equal bytes, or both have no buffer."""
     return one is two if one is None or two is None else one.same(two)
 
 
@@ -122,10 +136,11 @@ def _same(one: Payload | None, two: Payload | None) -> bool:
 
 
 def _check_tensors(one: Subgraph, two: Subgraph) -> None:
-    """Raise UnprovedError if a runtime may refuse a tensor of the second file, whether or not it is read.
+    """Raise UnprovedError if a runtime may refuse a tensor of the second file, whether or not an operator reads it.
 
-    Tensors like those of the first file are accepted. A constant with more bytes than its shape needs loads too, but a
-    RESHAPE of it writes past its end, so it must be read by the same operators.
+    A tensor is accepted if the first file has a tensor of the same form. For a constant with more bytes than its shape
+    needs, both files must also have the same operators in the same order. A RESHAPE of such a constant writes past the
+    end of a buffer.
     """
     moved = [operator.name for operator in one.operators] != [operator.name for operator in two.operators]
     odd = [(tensor, why) for tensor in two.tensors if (why := _fault(tensor)) is not None]
@@ -137,14 +152,14 @@ def _check_tensors(one: Subgraph, two: Subgraph) -> None:
 
 
 def _form(tensor: Tensor) -> tuple[object, ...]:
-    """Return what a runtime reads of a tensor at load: not the elements of constants."""
+    """Return the properties of a tensor that a runtime checks at load: all except its name and its elements."""
     payload_length = None if tensor.payload is None else tensor.payload.length
     shape = tensor.signature, tensor.dims, tensor.stored
     return (tensor.dtype, *shape, tensor.quantization, tensor.variable, tensor.odd, payload_length)
 
 
 def _fault(tensor: Tensor) -> str | None:
-    """Return why a runtime may refuse a tensor; None if every runtime accepts it."""
+    """Return why a runtime may refuse a tensor, or None if every runtime accepts it."""
     stored = tensor.stored
     if tensor.quantization is not None and (not tensor.quantization.loads or tensor.quantization.key[-1]):
         return "has scales that do not fit it, or of a kind of their own"
@@ -160,6 +175,7 @@ def _fault(tensor: Tensor) -> str | None:
 
 
 def _element_fault(tensor: Tensor) -> str | None:
+    """Return why a tensor's type, size or number of bytes may be refused, or None if every runtime accepts them."""
     bits = _BITS.get(tensor.dtype)
     if bits is None:
         return None if tensor.dtype in TYPES.values() else f"has the type {tensor.dtype}, which is not known"
@@ -172,18 +188,21 @@ def _element_fault(tensor: Tensor) -> str | None:
 
 
 def _variables(model: Model) -> list[list[tuple[object, ...]]]:
-    """Return the variables of each subgraph: a runtime keeps their memory from run to run."""
+    """Return the types and shapes of the variables of each subgraph. A runtime keeps their memory from run to run."""
     return [
         sorted((tensor.dtype, tensor.stored) for tensor in graph.tensors if tensor.variable)
         for graph in model.subgraphs
     ]
 
 
-# --- what callers and operators see of subgraphs ----------------------------------------------------------------------
+# --- subgraphs as callers and operators see them ----------------------------------------------------------------------
 
 
 def _called(model: Model) -> list[tuple[object, ...]]:
-    """Return the signatures with inputs and outputs by their place in the subgraph, not by tensor."""
+    """Return the signatures of a model, with each input and output as a position in the subgraph's inputs or outputs.
+
+    Raises UnprovedError if a signature refers to a subgraph or tensor that does not exist.
+    """
     found: list[tuple[object, ...]] = []
     for key, index, inputs, outputs in model.signatures:
         if not 0 <= index < len(model.subgraphs):
@@ -196,15 +215,21 @@ def _called(model: Model) -> list[tuple[object, ...]]:
 def _places(
     file_names: tuple[int, ...], signature_entries: Collection[tuple[str, int]], what: str
 ) -> tuple[object, ...]:
+    """Return (name, position) for each entry of a signature.
+
+    `file_names` contains the tensors of the inputs or outputs.
+    """
     if any(at not in file_names for _, at in signature_entries):
         raise UnprovedError(f"a signature names a tensor that is none of the {what}s")
     return tuple((name, file_names.index(at)) for name, at in signature_entries)
 
 
 def _check_interface(one: Subgraph, two: Subgraph, where: str) -> None:
-    """Raise UnprovedError if inputs or outputs differ, or if others of them than in the first file share a tensor.
+    """Raise UnprovedError if inputs or outputs of two subgraphs differ.
 
-    One tensor has one memory. LiteRT's WHILE writes results one by one into the inputs of the next iteration.
+    Two inputs or outputs must be one tensor in both files, or in neither. Inputs and outputs that are one tensor have
+    one memory. LiteRT's WHILE writes results one by one into the inputs of the next iteration, so a shared tensor
+    changes the result.
     """
     for what, ours, theirs in zip(_WORDS, (one.inputs, one.outputs), (two.inputs, two.outputs), strict=True):
         if len(ours) != len(theirs):
@@ -217,11 +242,18 @@ def _check_interface(one: Subgraph, two: Subgraph, where: str) -> None:
 
 
 def _shared(graph: Subgraph) -> list[int]:
+    """Return, for each input and output, the first input or output that is the same tensor."""
     ends = (*graph.inputs, *graph.outputs)
     return [ends.index(at) for at in ends]
 
 
 def _check_alike(what: str, where: str, mine: Tensor, other: Tensor) -> None:
+    """Raise UnprovedError if two inputs or two outputs differ in name, type or quantization.
+
+    Inputs must also have the same declared shape, and must not be constants.
+
+    `where` is the text that names the subgraph in messages.
+    """
     if mine.name != other.name:
         raise UnprovedError(f"the {what} {mine.name!r}{where} has another name")
     if (mine.dtype, mine.quantization) != (other.dtype, other.quantization):
@@ -232,6 +264,7 @@ def _check_alike(what: str, where: str, mine: Tensor, other: Tensor) -> None:
     if ours != theirs:
         how = "" if where else binding_options(mine.name, mine.dims, other.dims)
         raise UnprovedError(f"the {what} {mine.name!r}{where} has another declared shape{how}")
-    if other.payload is not None or mine.payload is not None:  # LiteRT writes what is fed over the constant
+    # LiteRT writes the caller's data over a constant in the same buffer.
+    if other.payload is not None or mine.payload is not None:
         raise UnprovedError(f"the {what} {mine.name!r}{where} lies on a constant's buffer")
     check_declared_input(mine.name, (mine.dims, other.dims))

@@ -1,10 +1,10 @@
 """The list of operator forms that may be new in the second TFLite file.
 
-A term states what an operator computes. Operators that are read as views, integers or constants have no term, and some
-operators share one term. So operators of the second file are compared with those of the first field by field
-(`known_operators`). A form on this list may be new if it meets all demands of LiteRT's kernels: operands, their types
-and ranks, results, options and versions. The limits are those of LiteRT 2.3, of the narrowest of its kernel sets
-(`tests/checker/proof/tflite/test_closed_world.py` asks them).
+A term describes the result of an operator. Data-movement operators, and operators whose results are known integers or
+constants, have no term, and some operators share one term. So operators of the second file are compared with those of
+the first field by field (`known_operators`). A form on this list may be new if it meets all demands of LiteRT's
+kernels: operands, their types and ranks, results, options and versions. The limits are those of LiteRT 2.3, for the
+kernel set that accepts least (`tests/checker/proof/tflite/test_closed_world.py` measures them).
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ Fits: TypeAlias = "Callable[[Call], bool]"
 
 PAIR: Final = 2
 MOST_RANK: Final = 8
-"""The most axes over which LiteRT's kernels broadcast, of a SQUEEZE, and in the options of a RESHAPE."""
+"""The most axes over which LiteRT's kernels broadcast.
+
+Also the most axes of a SQUEEZE, and in the options of a RESHAPE.
+"""
 NARROWEST: Final = 5
 """The most axes over which all kernels broadcast."""
 INDEX: Final = frozenset({"int32", "int64"})
@@ -34,21 +37,30 @@ TILED: Final = frozenset({*WIDTHS, "string"} - {"complex128", "bfloat16"})
 
 
 class Form(NamedTuple):
-    """A form that may be new in the second file, and why."""
+    """A form of an operator that may be new in the second file, and the reason why it is on the list."""
 
     versions: tuple[int, int]
     """The first and the last version that every kernel set of LiteRT 2.3 loads."""
     options: str | None
     """The name of the options' table. The table may be missing."""
     fields: tuple[str, ...]
-    """Options with any value, which the operator's rule reads. Other options have their default."""
+    """The options that may have any value, because the operator's rule reads them.
+
+    Other options must have their default.
+    """
     fits: Fits
-    """Whether kernels accept the operands and the result. The operator's rule has checked their values."""
+    """The check whether kernels accept the operands and the result.
+
+    The operator's rule has checked the operands' values.
+    """
     reason: str
 
 
 def _indexed(kinds: frozenset[str]) -> Fits:
-    """Return the check for operand 0 of the result's type and an index of these types with at most one axis."""
+    """Return the check that operand 0 has the result's type, and operand 1 is an index of one of the types `kinds`.
+
+    The index must have at most one axis.
+    """
 
     def fits(call: Call) -> bool:
         sizes = call.sizes(1)
@@ -64,25 +76,33 @@ def _indexed(kinds: frozenset[str]) -> Fits:
 
 
 def _typed(call: Call, index: int, dtype: str) -> bool:
+    """Return whether an operand has this element type, and is not a handle."""
     tensor = call.inputs[index] if index < len(call.inputs) else None
     return tensor is not None and tensor.dtype == dtype not in HANDLES
 
 
 def _reshape(call: Call) -> bool:
-    """Operand 1 is a vector of int32, so options are not read. They are loaded, so they are short."""
+    """Return whether a RESHAPE's operand 1 is an int32 vector, and its option `newShape` is short or missing.
+
+    With this operand, kernels do not use the option. But kernels load the option, and refuse a long one.
+    """
     option = call.option("newShape")
     short = option is None or (isinstance(option, tuple) and len(option) <= MOST_RANK)
     return short and _indexed(frozenset({"int32"}))(call) and len(call.sizes(1) or ()) == 1
 
 
 def _squeeze(call: Call) -> bool:
+    """Return whether a SQUEEZE has one operand of known rank with the result's type, and few enough axes."""
     sizes, axes = call.sizes(0), call.option("squeezeDims")
     one = len(call.inputs) == 1 and _typed(call, 0, call.result.dtype) and sizes is not None
     return one and len(sizes or ()) <= MOST_RANK and len(axes if isinstance(axes, tuple) else ()) <= MOST_RANK
 
 
 def _of_types(kinds: frozenset[str]) -> Fits:
-    """Return the check for a repeated operand of one of these types, and an index that is a vector."""
+    """Return the check that the result and operand 0 have one of the types `kinds`.
+
+    Operand 1 must be a vector of int32 or int64.
+    """
 
     def fits(call: Call) -> bool:
         return call.result.dtype in kinds and _indexed(INDEX)(call) and len(call.sizes(1) or ()) == 1
@@ -91,11 +111,15 @@ def _of_types(kinds: frozenset[str]) -> Fits:
 
 
 def _shape(call: Call) -> bool:
+    """Return whether a SHAPE has one operand, and a result of int32 or int64."""
     return len(call.inputs) == 1 and call.result.dtype in INDEX
 
 
 def _integers(count: int | None) -> Fits:
-    """Return the check for `count` vectors (None: any number) of the result's type."""
+    """Return the check that an operator has `count` operands, which are all vectors of the result's type.
+
+    If `count` is None, any number of operands is accepted.
+    """
 
     def fits(call: Call) -> bool:
         vectors = all(
@@ -108,25 +132,29 @@ def _integers(count: int | None) -> Fits:
 
 
 def _gather(call: Call) -> bool:
+    """Return whether a GATHER selects from a vector of int32 or int64 by an index of one of these types."""
     return _indexed(INDEX)(call) and call.result.dtype in INDEX and len(call.sizes(0) or ()) == 1
 
 
 def _compared(call: Call) -> bool:
-    """Operands are two int32 vectors of one length."""
+    """Return whether the operands are two int32 vectors of one length, and the result is bool."""
     vectors = all(_typed(call, index, "int32") and len(call.sizes(index) or ()) == 1 for index in range(PAIR))
     return len(call.inputs) == PAIR and vectors and call.sizes(0) == call.sizes(1) and call.result.dtype == "bool"
 
 
 def _select(call: Call) -> bool:
+    """Return whether a SELECT_V2 has a bool condition and two values of the result's type."""
     operands = _typed(call, 0, "bool") and all(_typed(call, index, call.result.dtype) for index in (1, 2))
     return len(call.inputs) == 3 and operands  # noqa: PLR2004 - a condition and two values
 
 
 def _real(call: Call) -> bool:
+    """Return whether a REAL reads one complex64 operand and has a float32 result."""
     return len(call.inputs) == 1 and _typed(call, 0, "complex64") and call.result.dtype == "float32"
 
 
 def _planes(call: Call) -> bool:
+    """Return whether an RFFT2D reads float32 planes and two int32 lengths, and has a complex64 result."""
     typed = _typed(call, 0, "float32") and _typed(call, 1, "int32") and call.result.dtype == "complex64"
     return len(call.inputs) == PAIR and typed and len(call.sizes(0) or ()) >= PLANE and call.sizes(1) == (PLANE,)
 
@@ -153,7 +181,7 @@ VERSIONS: Final[Mapping[str, tuple[int, int]]] = {name: form.versions for name, 
 
 
 def plain(operator: Operator, form: Form) -> bool:
-    """Return whether an operator has the versions and options of its form."""
+    """Return whether an operator has the version and the options that its form allows."""
     key: tuple[Any, ...] = operator.key
     _, kinds, newer, fields, custom, mutating, between = key
     oldest, newest = form.versions

@@ -1,1 +1,1 @@
-"""Operators that compute the same as several others, and where the second file uses those."""
+"""Formulas of operators in terms of other operators, and the matching of formulas that the second file contains."""

@@ -1,7 +1,7 @@
-"""Formulas of TFLite operators in other operators, such as a GELU of float32 in products and TANH.
+"""Formulas of TFLite operators in terms of other operators, such as a float32 GELU in products and TANH.
 
-An operator of the first file equals its formula in the second file. Most formulas are exact. An inexact one, such as
-that of GELU, rounds in other places than the operator's kernel, so the runs compare both values with a bound.
+An operator of the first file is equal to its formula in the second file. Most formulas are exact. An inexact formula,
+such as that of GELU, rounds at other places than the operator's kernel, so the runs compare both values with a bound.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ INT8: Final = (-128, 127)
 WHOLE: Final = frozenset({"int8", "int16", "int32"})
 MOST_CLASSES: Final = 4096
 MOST_AXES: Final = 5
-"""Axes that LiteRT's PAD accepts."""
+"""The most axes that LiteRT's PAD accepts."""
 SCALE: Final = struct.Struct("<f")
 
 
 def is_exact(call: Call) -> bool:
-    """Return whether the formula of an operator computes every bit of its result."""
+    """Return whether the formula of an operator computes every bit of the operator's result."""
     return call.operator.name not in INEXACT and (call.operator.name, call.result.dtype) != ("CUMSUM", "float32")
 
 
 def assumed(call: Call) -> str | None:
-    """Return what the proof assumes when it uses the formula of an operator; None for no assumption."""
+    """Return the assumption that the proof makes if it uses the formula of an operator; None for no assumption."""
     if call.operator.name in DIVIDING:
         divisor = call.operand(1)
         divisor_array = None if divisor is None else constant_folding.constant_array(divisor)
@@ -59,13 +59,13 @@ def assumed(call: Call) -> str | None:
 
 
 def form(constants: Constants, call: Call) -> ProofValue | None:
-    """Return the term of an operator's formula; None if it has none for these operands."""
+    """Return the term of an operator's formula; None if the operator has no formula for these operands."""
     rule = DEFINED.get(call.operator.name)
     data, tensor = call.operand(0), call.inputs[0] if call.inputs else None
     if rule is None or data is None or tensor is None or tensor.quantization is not None:
         return None
     if call.operator.name in DIVIDING and any(each is None or each.quantization is not None for each in call.inputs):
-        return None  # the formula's operators read the quantization
+        return None  # The operators of the formula would read the quantization.
     try:
         found = rule(call, Maker(constants, call), Value(data, tensor))
     except UnreadError:
@@ -74,10 +74,11 @@ def form(constants: Constants, call: Call) -> ProofValue | None:
 
 
 def _quantize(call: Call, make: Maker, x: Value) -> Value | None:
-    """Clamp x to the ends of the type, then QUANTIZE, which saturates: both clamps return the same number.
+    """Return the formula of QUANTIZE from float32 to int8: QUANTIZE of x clamped to the ends of the result's range.
 
-    The ends are the values of the least and the greatest number. Dividing an end by the scale gives that number
-    exactly, and rounding is monotonic. A NaN passes MAXIMUM and MINIMUM as operand 1.
+    QUANTIZE saturates, so both compute the same number. The ends are the real values of -128 and 127. Dividing an end
+    by the scale results in that number exactly, and rounding is monotonic. A NaN passes MAXIMUM and MINIMUM because it
+    is operand 1.
     """
     parameters = call.result.quantization
     if (x.tensor.dtype, call.result.dtype) != ("float32", "int8") or parameters is None:
@@ -93,7 +94,10 @@ def _quantize(call: Call, make: Maker, x: Value) -> Value | None:
 
 
 def _cast(call: Call, make: Maker, x: Value) -> Value | None:
-    """Truncate towards zero. As a bool, 0 is false; true is 1."""
+    """Return the formula of CAST between float32 and bool, or from float32 to an integer type; None for other types.
+
+    The integer is truncated towards 0. As a bool, 0 is false and every other number is true.
+    """
     if call.result.quantization is not None:
         return None
     of, to = x.tensor.dtype, call.result.dtype
@@ -108,7 +112,11 @@ def _cast(call: Call, make: Maker, x: Value) -> Value | None:
 
 
 def _floor_div(call: Call, make: Maker, a: Value) -> Value | None:
-    """Correct DIV, which truncates: if remainder and divisor differ in sign, subtract 1, or add b to the remainder."""
+    """Return the formula of FLOOR_DIV or FLOOR_MOD of int32: DIV truncates, so its result is corrected.
+
+    If the remainder and the divisor b differ in sign, 1 is subtracted from the quotient, or b is added to the
+    remainder.
+    """
     b = make.operand(1)
     if {value.tensor.dtype for value in (a, b)} != {"int32"} or call.result.dtype != "int32":
         return None
@@ -128,7 +136,10 @@ def _floor_div(call: Call, make: Maker, a: Value) -> Value | None:
 
 
 def _cumsum(call: Call, make: Maker, x: Value) -> Value | None:
-    """Add the elements 1, 2, 4 ... places before (after, if reverse). An exclusive sum is shifted by 1 first."""
+    """Return the formula of CUMSUM: add the element 1, then 2, then 4 ... places before; if `reverse`, behind.
+
+    For an exclusive sum, the elements are first shifted by 1. Returns None unless all sizes are numbers.
+    """
     axes, sizes = call.known_integers(1), numbers(x.view.sizes)
     if axes is None or len(axes) != 1 or not sizes or 0 in sizes or x.tensor.dtype not in ("int32", "float32"):
         return None
@@ -137,6 +148,7 @@ def _cumsum(call: Call, make: Maker, x: Value) -> Value | None:
     axis, reverse = axes[0] % len(sizes), bool(call.option("reverse"))
 
     def moved(value: Value, step: int) -> Value:
+        """Return the value moved by `step` places along the axis. Zeros fill the places that become free."""
         cut = tuple(size - step if at == axis else size for at, size in enumerate(sizes))
         begin = np.asarray([step if at == axis and reverse else 0 for at in range(len(sizes))], np.int32)
         paddings = np.zeros((len(sizes), 2), np.int32)
@@ -147,7 +159,7 @@ def _cumsum(call: Call, make: Maker, x: Value) -> Value | None:
     length, step = sizes[axis], 1
     if length == 1 and call.option("exclusive"):
         return None
-    if length == 1:  # the kernel adds to 0: of -0.0 that makes 0.0
+    if length == 1:  # The kernel adds the element to 0, so -0.0 becomes 0.0.
         return x if x.tensor.dtype == "int32" else make("ADD", x, 0.0)
     value = moved(x, 1) if call.option("exclusive") else x
     while step < length:
@@ -157,7 +169,10 @@ def _cumsum(call: Call, make: Maker, x: Value) -> Value | None:
 
 
 def _one_hot(call: Call, make: Maker, x: Value) -> Value | None:
-    """Return `on` where the index equals the class, else `off`, also for an index that is no class."""
+    """Return the formula of ONE_HOT: `on` where the index equals the class, else `off`.
+
+    An index out of range equals no class.
+    """
     class_numbers, sizes, axis = call.known_integers(1), numbers(x.view.sizes), call.integer("axis")
     if class_numbers is None or len(class_numbers) != 1 or sizes is None or 0 in sizes or x.tensor.dtype != "int32":
         return None
@@ -179,7 +194,7 @@ def _gelu(call: Call, make: Maker, x: Value) -> Value:
         cubed = make("MUL", make("MUL", make("MUL", x, x), x), 0.044715)
         bent = make("TANH", make("MUL", make("ADD", x, cubed), (2 / pi) ** 0.5))
         return make("MUL", make("MUL", x, 0.5), make("ADD", bent, 1.0))
-    # erfc of |x| / sqrt(2), halved: Abramowitz and Stegun, formula 7.1.26
+    # Half of erfc(|x| / sqrt(2)): Abramowitz and Stegun, formula 7.1.26.
     t = make("DIV", 1.0, make("ADD", make("MUL", make("ABS", x), 0.3275911 / 2**0.5), 1.0))
     sum_: Value | float = 1.061405429 / 2
     for number in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
@@ -189,7 +204,10 @@ def _gelu(call: Call, make: Maker, x: Value) -> Value:
 
 
 def _complex_abs(call: Call, make: Maker, x: Value) -> Value | None:
-    """Return the root of the sum of squares. The kernel avoids overflow of a square, and rounds in other places."""
+    """Return the square root of the sum of squares.
+
+    The kernel avoids overflow of a square, so it rounds at other places.
+    """
     if (x.tensor.dtype, call.result.dtype) != ("complex64", "float32"):
         return None
     real, imaginary = make("REAL", x), make("IMAG", x)

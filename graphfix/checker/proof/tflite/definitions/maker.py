@@ -1,4 +1,4 @@
-"""Build the formulas of operators out of other operators in version 1, read as operators of a file are."""
+"""Build the formulas of operators out of operators in version 1, which are read like the operators of a file."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ OPERATORS: Final[Mapping[str, tuple[int, tuple[tuple[str, object], ...]]]] = {
 }
 """Operators in formulas, in version 1: the number of their options' table, and its fields with default values."""
 COMPARING: Final = frozenset({"EQUAL", "LESS", "GREATER", "GREATER_EQUAL", "NOT_EQUAL"})
-"""Operators whose results are bool. Results of other operators have the last operand's type."""
+"""Operators whose results are bool. Results of other operators have the last operand's type, except for `PARTS`."""
 PARTS: Final = frozenset({"REAL", "IMAG"})
-"""Operators that return the floats in complex numbers."""
+"""Operators that return the float32 parts of complex numbers."""
 
 
 class UnreadError(Exception):
-    """An operator of a formula is not read by maps, or lacks an operand, so the formula has no term."""
+    """A formula has no term, because an operator in it is not read by maps, or because an operand is missing."""
 
 
 class Value(NamedTuple):
-    """An operand or a result of an operator in a formula."""
+    """An operand or a result of an operator in a formula: the proof value, and its tensor."""
 
     view: ProofValue
     tensor: Tensor
@@ -80,9 +80,10 @@ class Maker:
     call: Call
 
     def __call__(self, name: str, *operands: Value | float, last: bool = False) -> Value:
-        """Return the result of an operator. Numbers among the operands become constants. Raises UnreadError.
+        """Return the result of the operator `name` on these operands. Raises UnreadError.
 
-        `last`: the result is that of the formula, with its type and quantization.
+        Numbers among the operands become constants. If `last`, the result has the type and the quantization of the
+        formula's result.
         """
         _, fields = OPERATORS[name]
         values = [each if isinstance(each, Value) else self.constant(each) for each in operands]
@@ -91,10 +92,11 @@ class Maker:
         return self._read(_operator(name, fields), values, result)
 
     def same(self, operand: Value) -> Value:
-        """Return the result of the operator itself on another operand. Raises UnreadError."""
+        """Return the result of the operator that has the formula, on another operand. Raises UnreadError."""
         return self._read(self.call.operator, [operand], self.call.result)
 
     def _read(self, operator: Operator, values: Sequence[Value], result: Tensor) -> Value:
+        """Return the result of an operator that is read by maps. Raises UnreadError if it can't be read by maps."""
         given, tensors = [value.view for value in values], [value.tensor for value in values]
         view = read(Call(self.call.table, operator, given, tensors, result, self.call.description))
         if view is None:
@@ -102,13 +104,17 @@ class Maker:
         return Value(view, result)
 
     def exactly(self, name: str, values: Sequence[Value], sizes: tuple[int, ...], axis: int = 0) -> Value:
-        """Return the result of an operator that reads operands exactly, with the key that the reader gives it."""
+        """Return the result of an operator that is not read by maps. `sizes` is the shape of the result.
+
+        The core has the same key as if the reader had read the operator from a file. `axis` is the option of that name.
+        """
         _, fields = OPERATORS[name]
         fields = tuple((field, axis if field == "axis" else value) for field, value in fields)
         operator, table = _operator(name, fields), self.call.table
         result = values[0].tensor._replace(dims=sizes, stored=sizes, payload=None)
         given = tuple(value.view for value in values)
-        parameters = tuple((value.tensor.dtype, False, None) for value in values)  # no variables, not quantized
+        # Each operand has a type, is no variable, and is not quantized.
+        parameters = tuple((value.tensor.dtype, False, None) for value in values)
         key = ("whole", operator.key, 1, given, parameters, (stated(operator, result),), None, None, 0)
         core, new = table.find_or_create_core(key, self.call.description)
         if new:
@@ -116,7 +122,7 @@ class Maker:
         return Value(value_of(core), result)
 
     def operand(self, index: int) -> Value:
-        """Return an operand of the operator. Raises UnreadError if it is missing."""
+        """Return an operand of the operator that has the formula. Raises UnreadError if the operand is missing."""
         view, tensor = self.call.operand(index), self.call.inputs[index] if index < len(self.call.inputs) else None
         if view is None or tensor is None:
             raise UnreadError

@@ -1,4 +1,4 @@
-"""Match operators of the first file with formulas that the second file has in their place."""
+"""Match operators of the first file with formulas that the second file contains instead of them."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 CONCERNED = frozenset({*DEFINED, *OPERATORS})
-"""Operators that have a formula, and operators in formulas."""
+"""Operators that have a formula, and operators that occur in formulas."""
 Place: TypeAlias = "tuple[Model, Subgraph]"
 
 
 class Definition(NamedTuple):
-    """An operator of the first file that has a formula."""
+    """An operator of the first file that has a formula. `result` is the operator's result."""
 
     result: ProofValue
     call: Call
     value: str
-    """The result's name if the formula is inexact, else empty."""
+    """The name of the operator's result if the formula is inexact, else empty."""
     axes: Mapping[int, int]
-    """By axis of the formula's core, the axis of the result's core."""
+    """For each axis of the core of the formula, the axis of the core of the operator's result."""
 
     @property
     def exact(self) -> bool:
-        """Whether the formula computes every bit."""
+        """Return whether the formula computes every bit of the result."""
         return is_exact(self.call)
 
 
@@ -46,21 +46,27 @@ class Definitions:
     """The formulas of the first file's operators, and their matches in the second file."""
 
     defined: dict[Core, Definition] = field(default_factory=dict)
-    """By the core of the formula."""
+    """The operator of the first file, by the core of its formula."""
     made: set[Core] = field(default_factory=set)
-    """Cores that the first file computes without a formula. They are not matched."""
+    """Cores that operators of the first file compute, and that are no formulas. They are not matched."""
     inexact: dict[tuple[int, str], Definition] = field(default_factory=dict)
-    """Inexact formulas by (subgraph, name of the result)."""
+    """Operators with inexact formulas, by (subgraph, name of the result)."""
     operands: dict[tuple[int, str], tuple[ProofValue, Tensor] | None] = field(default_factory=dict)
-    """By (subgraph, name of an operand of an inexact formula): that value in the second file."""
+    """By (subgraph, name of an operand of an inexact formula), the operand's value in the second file, or None."""
     sites: list[InexactSite] = field(default_factory=list)
 
     def see(self, constants: Constants, call: Call, result: ProofValue, place: Place, *, first: bool) -> ProofValue:
-        """Return an operator's result. A formula in the second file returns the result of the first file's operator."""
+        """Return the result of an operator.
+
+        A formula in the second file returns the result of the first file's operator.
+
+        `result` is the result as read without formulas. Called for each operator in `CONCERNED` with one result. An
+        operator of the first file is recorded with its formula.
+        """
         if first or call.operator.name in PASSING:
             written = form(constants, call)
             if written is not None and written == call.views[0]:
-                return written  # the operator returns its operand
+                return written  # The operator returns its operand unchanged.
             if first:
                 self._enter(call, result, place, written)
                 return result
@@ -75,7 +81,7 @@ class Definitions:
         return ProofValue(found.result.core, axes, result.sizes)
 
     def _enter(self, call: Call, result: ProofValue, place: Place, written: ProofValue | None) -> None:
-        """Record a result of the first file, under its formula if it has one."""
+        """Record a result of the first file, under its formula (`written`) if it has a formula."""
         axes = None if written is None else _axes(written, result)
         if written is None or axes is None:
             self.made.add(result.core)
@@ -90,10 +96,10 @@ class Definitions:
             self.operands[graph, operand.name] = None
 
     def _see_by_name(self, constants: Constants, call: Call, result: ProofValue, place: Place) -> None:
-        """Record an inexact formula whose operand differs from that in the first file, by names of operand and result.
+        """Record an inexact formula of the second file whose operand differs from that in the first file.
 
-        Nothing is proved by it. If an earlier operator is not proved, the runs still learn which results round
-        differently.
+        The operator and its operand are found by the names of result and operand. Nothing is proved by it. But even if
+        an earlier operator is not proved, the runs learn which results round differently.
         """
         if not self.inexact:
             return
@@ -111,12 +117,17 @@ class Definitions:
             self._note(by_name, call, place)
 
     def _note(self, found: Definition, call: Call, place: Place) -> None:
+        """Record that the second file computes an operator of the first file by an inexact formula."""
         name = _name(place[1], call)
         self.sites.append(InexactSite(found.call.description, found.value, name, _index(place)))
 
 
 def _axes(one: ProofValue, two: ProofValue) -> Mapping[int, int] | None:
-    """Pair the axes of the cores of two equal values; None if a view does not show all of its core."""
+    """Return, for each axis of the core of `one`, the axis of the core of `two`, for two values of equal elements.
+
+    Returns None if only one of the values is stretched along an axis, or if a value does not follow all axes of its
+    core.
+    """
     if one.axes is None or two.axes is None or one.sizes != two.sizes or not (_whole(one) and _whole(two)):
         return None
     pairs = list(zip(one.axes, two.axes, strict=True))
@@ -126,18 +137,19 @@ def _axes(one: ProofValue, two: ProofValue) -> Mapping[int, int] | None:
 
 
 def _whole(view: ProofValue) -> bool:
-    """Return whether the view has an axis for each axis of the core, except for axes of size 1."""
+    """Return whether the value follows each axis of its core exactly once, except for axes of size 1."""
     followed = [axis for axis in view.axes or () if axis is not None]
     sizes = view.core.sizes
     return sizes is not None and sorted(followed) == [axis for axis, size in enumerate(sizes) if size != 1]
 
 
 def _index(place: Place) -> int:
+    """Return the index of a subgraph in its model."""
     model, graph = place
     return next(at for at, each in enumerate(model.subgraphs) if each is graph)
 
 
 def _name(graph: Subgraph, call: Call) -> str:
-    """Return the name by which runtimes know a result."""
+    """Return the name by which runtimes report the result of a call."""
     at = next(at for at, tensor in enumerate(graph.tensors) if tensor is call.result)
     return unique_names(graph)[at]

@@ -1,6 +1,7 @@
-"""The formula of a UNIDIRECTIONAL_SEQUENCE_LSTM of float32: its steps, in the plain form, from states of zero.
+"""The formula of a float32 UNIDIRECTIONAL_SEQUENCE_LSTM in the plain form: all steps, from states of zero.
 
-Source: tensorflow/lite/kernels/lstm_eval.cc. Gates are in the order input, forget, cell, output.
+The plain form has no peepholes, projection, layer normalization or clipping. Source:
+tensorflow/lite/kernels/lstm_eval.cc. Gates are in the order input, forget, cell, output.
 """
 
 from __future__ import annotations
@@ -19,17 +20,20 @@ if TYPE_CHECKING:
 
 STATES = "every run begins with the states of UNIDIRECTIONAL_SEQUENCE_LSTM at zero, as after a reset of the variables"
 GIVEN: Final = frozenset({*range(9), *range(12, 16), 18, 19})
-"""The operands of the plain form: data, four weights of data and of the state, four biases, and the two states."""
+"""The operands of the plain form: data, four weights for data, four weights for the state, four biases, two states."""
 OPTIONS: Final = {"cellClip": 0.0, "projClip": 0.0, "fusedActivationFunction": 4, "diagonalRecurrentTensors": False}
 """The options of the plain form; 4 is TANH."""
 CELL: Final = 2
-"""The gate with TANH. The others have LOGISTIC."""
+"""The gate that applies TANH. The other gates apply LOGISTIC."""
 RANK: Final = 3
 MOST_STEPS: Final = 1024
 
 
 def has_own_state(model: Model, graph: Subgraph, operator: Operator) -> bool:
-    """Return whether an operator runs once and alone uses its states. Its order among operators is irrelevant then."""
+    """Return whether an operator is an LSTM that runs once, and no other operator uses its states.
+
+    The order of this operator among operators is then irrelevant.
+    """
     if operator.name != "UNIDIRECTIONAL_SEQUENCE_LSTM" or graph is not model.subgraphs[0]:
         return False
     if any(at == 0 for each in model.subgraphs for other in each.operators for _, at in other.bodies):
@@ -40,7 +44,7 @@ def has_own_state(model: Model, graph: Subgraph, operator: Operator) -> bool:
 
 
 def sequence_lstm(call: Call, make: Maker, x: Value) -> Value | None:
-    """Return the outputs of all steps in the order of time; None for another form than the plain one."""
+    """Return the outputs of all steps in the order of time; None if the operator does not have the plain form."""
     sizes, state = numbers(x.view.sizes or ()), numbers(call.sizes(18) or ())
     given = {at for at, tensor in enumerate(call.inputs) if tensor is not None}
     if given != GIVEN or any(_number(call, name) != value for name, value in OPTIONS.items()):
@@ -74,11 +78,16 @@ def sequence_lstm(call: Call, make: Maker, x: Value) -> Value | None:
 
 
 def _number(call: Call, name: str) -> object:
+    """Return a numeric option. Floats are stored as hexadecimal text."""
     given = call.option(name)
     return float.fromhex(given) if isinstance(given, str) else given
 
 
 def _step(make: Maker, x: Value, step: int, sizes: tuple[int, ...], *, first: bool) -> Value:
+    """Return the data of one step, with shape [1, batch, features].
+
+    `first` is True if axis 0 of the data is the time.
+    """
     axis = 0 if first else 1
     begin = np.array([step if at == axis else 0 for at in range(RANK)], np.int32)
     cut = tuple(1 if at == axis else size for at, size in enumerate(sizes))
@@ -87,7 +96,7 @@ def _step(make: Maker, x: Value, step: int, sizes: tuple[int, ...], *, first: bo
 
 
 def _moved(value: Value, unit: tuple[int, ...], to: int) -> Value:
-    """Move a unit axis to another place."""
+    """Return a value with its unit axis `unit` moved to position `to`."""
     without = views.squeezed(value.view, unit)
     made = None if without is None else views.unsqueezed(without, (to,))
     if made is None:
@@ -96,6 +105,7 @@ def _moved(value: Value, unit: tuple[int, ...], to: int) -> Value:
 
 
 def _lifted(value: Value) -> Value:
+    """Return a value with a unit axis in front."""
     made = views.unsqueezed(value.view, (0,))
     if made is None:
         raise UnreadError

@@ -1,1 +1,1 @@
-"""How LiteRT's kernels deviate from an operator's definition: their choice, lookup tables and shared buffers."""
+"""How LiteRT's kernels deviate from an operator's definition: choice of a kernel, lookup tables and shared buffers."""

@@ -1,4 +1,6 @@
-"""Parts of terms for operators whose kernel, and so whose rounding, LiteRT chooses by the operands' shapes.
+"""Parts of a term's key for operators whose kernel LiteRT chooses by the operands' shapes.
+
+The kernels round differently.
 
 Measured with LiteRT on its three kernel sets, and read in its optimized_ops.h.
 """
@@ -28,20 +30,27 @@ BY_PLACE = {
     "QUANTIZE": {("float32", "int8"), ("float32", "uint8"), ("float32", "int16"), ("int8", "int8")},
     "DEQUANTIZE": {("int8", "float32"), ("uint8", "float32")},
 }
-"""Operators that a kernel computes in packets and, of elements that fill none, by other instructions, by the element
-types of operand 0 and the result: the last bit, or how a half is rounded, depends on an element's place."""
+"""Operators whose results depend on an element's place, and the pairs of types (operand 0, result) for which they do.
+
+A kernel computes elements in packets, and the elements that do not fill a packet by other instructions. These differ in
+the last bit, or in how a half is rounded.
+"""
 NEARLY = 1e-4
-"""How near to a whole number an exponent counts as whole here. The kernel's limit is 1e-5."""
+"""An exponent this near to an integer is treated as an integer. The kernel's limit is 1e-5, which is stricter."""
 ROUNDING = "sums of 8 bits are rounded as they were, whatever shapes ADD reads its operands in"
 INTEGERS = {"int8": (-128, 127), "uint8": (0, 255)}
 PACKED = (1 << 15) - 1
-"""The largest sum or product in packets, which have 16 bits before saturation to 8. Single elements have 32."""
+"""The largest sum or product in packets, which have 16 bits before saturation to 8 bits.
+
+Single elements have 32 bits.
+"""
 
 
 def by_place(call: Call, view: ProofValue) -> bool:
-    """Return whether an element depends on its place, and the view is not all of a core in order.
+    """Return whether an element of the result depends on its place, and operand 0 is not a whole core in order.
 
-    With a scale for each channel QUANTIZE and DEQUANTIZE have no packets.
+    `view` is operand 0. QUANTIZE and DEQUANTIZE with a scale for each channel are computed without packets, so the
+    result is False for them.
     """
     kinds = BY_PLACE.get(call.operator.name, ())
     read, result = call.inputs[0], call.result
@@ -51,9 +60,11 @@ def by_place(call: Call, view: ProofValue) -> bool:
 
 
 def _as_many(view: ProofValue) -> bool:
-    """Return whether a view has each element of its core once, in order. Unit axes may be added or dropped.
+    """Return whether a value has each element of its core exactly once and in order.
 
-    A view of unknown rank is its core, or stretches it to the shapes in `more`.
+    Unit axes may be added or dropped.
+
+    For a value of unknown rank, the result is True if the value is not broadcast with other shapes.
     """
     if view.axes is None or view.sizes is None:
         return not view.broadcast_shapes
@@ -64,28 +75,30 @@ def _as_many(view: ProofValue) -> bool:
 
 
 def ways(call: Call, views: Sequence[ProofValue]) -> tuple[object, ...]:
-    """Return what the choice of a kernel depends on; () if there is one kernel."""
+    """Return the part of a key by which LiteRT chooses a kernel; () if LiteRT has only one kernel."""
     if len(views) != PAIR:
         return ()
     return (*_computing(call, views), *selecting_kernel(call, views))
 
 
 def _computing(call: Call, views: Sequence[ProofValue]) -> tuple[object, ...]:
+    """Return that part of a key for POW, and for quantized ADD and MUL."""
     if call.operator.name == "POW":
         return (_multiplied_out(*views),)
     if call.operator.name not in ("ADD", "MUL") or call.result.dtype not in INTEGERS:
         return ()
     stretches = tuple(map(_stretch, views)) if _overflows_packets(call, views) else ()
-    # XNNPACK squares one tensor with another rounding than it multiplies two that hold the same
+    # If both operands are one tensor, XNNPACK squares it, and rounds differently from a product of two equal tensors.
     squared = call.operator.name == "MUL" and views[0] == views[1] and call.inputs[0] is call.inputs[1]
     return (*stretches, "squared") if squared else stretches
 
 
 def of_prelu(call: Call, views: Sequence[ProofValue]) -> tuple[object, ...]:
-    """Return what PRELU's choice of a kernel depends on.
+    """Return the part of a PRELU's key by which LiteRT chooses a kernel.
 
-    XNNPACK takes it if the slope is a constant of the file, and multiplies -0.0 by the slope; the other kernels do not.
-    Of int16, which no kernel is written for, the kernel for equal shapes and the broadcasting one return other numbers.
+    XNNPACK computes the operator if the slope is a constant of the file, and multiplies -0.0 by the slope. The other
+    kernels do not. For int16, a type that no kernel is written for, the kernel for equal shapes and the broadcasting
+    kernel return different numbers.
     """
     slope = call.inputs[1]
     is_constant = slope is not None and slope.payload is not None
@@ -105,11 +118,15 @@ def of_prelu(call: Call, views: Sequence[ProofValue]) -> tuple[object, ...]:
 
 
 def _multiplied_out(base: ProofValue, exponent: ProofValue) -> object:
-    """Return when a power is multiplied out: never, or if these sizes are 1, unless others are.
+    """Return for which sizes the kernel multiplies a power out instead of calling the routine `pow`.
 
-    One exponent that is positive and (nearly) whole is multiplied out if the shapes differ. Each step then rounds,
-    saturates or wraps. All other exponents go to the routine `pow`.
-    Source: `BroadcastPow4D`, which all kernel sets have, for both types.
+    The result is "never", or ("where", sizes), which means "if these sizes are 1". ("where", sizes, "unless", more)
+    means "if `sizes` are 1, unless the sizes in `more` are 1 too". If a rank is unknown, the result is (base,
+    exponent).
+
+    The kernel multiplies out if the shapes differ, and the exponent is a single number that is positive and (nearly) an
+    integer. Each step then rounds, saturates or wraps. Source: `BroadcastPow4D`, which all kernel sets have, for both
+    types.
     """
     ones, others = _not_one(exponent.sizes), _not_one(base.sizes)
     if ones is None or others is None:
@@ -122,7 +139,7 @@ def _multiplied_out(base: ProofValue, exponent: ProofValue) -> object:
 
 
 def _not_one(sizes: Sizes | None) -> frozenset[Size] | None:
-    """Return the sizes that must be 1 for a shape of one element; None if its rank is unknown."""
+    """Return the sizes that must be 1 if the shape is to have one element; None if the rank is unknown."""
     return None if sizes is None else frozenset(part for size in sizes for part in broadcast_parts(size) if part != 1)
 
 
@@ -131,7 +148,7 @@ def _has_number(sizes: Iterable[Size]) -> bool:
 
 
 def _may_be_whole(exponent: ProofValue) -> bool:
-    """Return whether the kernel may treat an exponent as whole and positive."""
+    """Return whether the kernel may treat an exponent as a positive integer."""
     power = constant_folding.constant_array(exponent)
     if power is None:
         return True
@@ -143,9 +160,9 @@ def _may_be_whole(exponent: ProofValue) -> bool:
 
 
 def enter_reach(call: Call, views: Sequence[ProofValue], core: Core) -> None:
-    """Record how large a sum or difference of 8 bits may be, which is often far less than its type allows.
+    """Record how large a quantized sum or difference may be, which is often far less than its type allows.
 
-    The result is within two steps of the exact one, since the kernel rounds both operands and the result.
+    The result is within two steps of the exact one, because the kernel rounds both operands and the result.
     """
     if call.operator.name not in ("ADD", "SUB") or call.result.dtype not in INTEGERS or len(views) != PAIR:
         return
@@ -155,7 +172,10 @@ def enter_reach(call: Call, views: Sequence[ProofValue], core: Core) -> None:
 
 
 def enter_rounding(call: Call, views: Sequence[ProofValue], core: Core) -> None:
-    """Record how the operands of a sum of 8 bits are stretched. Packets may round a tie differently."""
+    """Record how the operands of a quantized sum are stretched. Two forms of one sum are assumed to round equally.
+
+    Packets may round a tie differently from single elements.
+    """
     if call.operator.name != "ADD" or call.result.dtype not in INTEGERS:
         return
     form = tuple(map(_stretch, views))
@@ -164,31 +184,34 @@ def enter_rounding(call: Call, views: Sequence[ProofValue], core: Core) -> None:
 
 
 def _stretch(view: ProofValue) -> object:
-    """Return how an operand is stretched. Unit axes are left out, since they move no element."""
+    """Return how an operand is stretched: the pairs (axis of the core, size) of all axes except unit axes.
+
+    Unit axes move no element. A value of unknown rank is returned as it is.
+    """
     if view.axes is None or view.sizes is None:
         return view
     return tuple(pair for pair in zip(view.axes, view.sizes, strict=True) if pair[1] != 1)
 
 
 class _Scaled(NamedTuple):
-    """How a tensor of 8 bits is quantized."""
+    """The quantization of a tensor of 8 bits."""
 
     scale: float
     zero: int
     reach: float
-    """The largest magnitude of its numbers."""
+    """The largest magnitude of the numbers that the tensor can represent."""
 
 
 def _reach(call: Call, at: int, view: ProofValue) -> float:
-    """Return the largest magnitude of an operand, by its type and by how it was computed."""
+    """Return the largest magnitude of an operand, by its type and by how the operand was computed."""
     reach = _scaled(call.inputs[at]).reach
     return min(reach, call.table.quantized_limits.get(view.core, reach))
 
 
 def _overflows_packets(call: Call, views: Sequence[ProofValue]) -> bool:
-    """Return whether a result may exceed 16 bits before saturation. Packets then saturate another number.
+    """Return whether a result may need more than 16 bits before saturation. Packets then saturate at another number.
 
-    How the operands are stretched decides which elements are in packets.
+    The stretching of the operands decides which elements are in packets.
     """
     result = _scaled(call.result)
     if not result.scale:
@@ -199,7 +222,7 @@ def _overflows_packets(call: Call, views: Sequence[ProofValue]) -> bool:
 
 
 def _scaled(tensor: Tensor | None) -> _Scaled:
-    """Return the scale and the zero point as kernels read them; 0 if a tensor does not have one of each."""
+    """Return the scale and the zero point as kernels read them; zeros if a tensor does not have exactly one of each."""
     if tensor is None or tensor.quantization is None:
         return _Scaled(0, 0, 0)
     bits, zeros, _ = tensor.quantization.key

@@ -1,10 +1,12 @@
 """Find the chains of operators that XNNPACK may replace by one lookup table.
 
-XNNPACK computes a chain of element-wise operators, from 8 bits to 8 bits, once for all 256 elements when the model is
-loaded. A chain ends where a value has two readers or is an output. The result of the table has the shape of the chain's
-operand, so the rank of a constant of one element inside is lost; and where a float is NaN, MAXIMUM and MINIMUM return
-another operand than outside of a table. Source: XNNPACK's subgraph.c, `xnn_subgraph_fuse_unary_quantized_into_lut`;
-measured with LiteRT 2.3: tests/checker/proof/tflite/kernels/test_lookup_tables.py.
+A chain consists of element-wise operators. Its operand and its result have 8 bits; values between may be floats. When
+the model is loaded, XNNPACK computes the chain once for all 256 numbers. A chain ends at a value that has two readers
+or is an output. The result of the table has the shape of the chain's operand. So the rank of a constant of one element
+in the chain is lost. If a float is NaN, MAXIMUM and MINIMUM in a table return another operand than without a table.
+
+Source: XNNPACK's subgraph.c, `xnn_subgraph_fuse_unary_quantized_into_lut`; measured with LiteRT 2.3:
+tests/checker/proof/tflite/kernels/test_lookup_tables.py.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 BYTES: Final = frozenset({"int8", "uint8"})
 _ELEMENTWISE: Final = EACH | UNARY | {"PRELU"}
 _FINITE: Final = 1e38
-"""Below the largest number of float32."""
+"""A bound below the largest number of float32."""
 _GROWING: Final[Mapping[str, Callable[[float, float], float]]] = {
     "ADD": add,
     "SUB": add,
@@ -33,39 +35,44 @@ _GROWING: Final[Mapping[str, Callable[[float, float], float]]] = {
     "SQUARED_DIFFERENCE": lambda one, other: (one + other) * (one + other),
     **dict.fromkeys(("CEIL", "FLOOR", "ROUND"), lambda one, _: one + 1.0),
 }
-"""How large a result can be, by the operands."""
+"""The largest possible result of an operator, computed from the largest magnitudes of its operands."""
 _BOUNDED: Final = frozenset(
     "ABS DEQUANTIZE LOGISTIC MAXIMUM MINIMUM NEG RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1 SIGN TANH".split()
 )
-"""Operators whose result is no larger than the largest operand, or than 1."""
+"""Operators whose result is not larger than the largest operand, or than 1."""
 _FLOAT: Final = struct.Struct("<f")
 _BYTE: Final = 256.0
 Kinds: TypeAlias = "tuple[tuple[object, ...], ...]"
-"""The operators' tables, versions and, inside a chain, the types of their results."""
+"""For each operator, its key and version; for operators of a chain, also the type of the result."""
 
 
 class Chain(NamedTuple):
-    """A chain of operators, with all that decides whether XNNPACK replaces it by a table."""
+    """A chain of operators, with all properties by which XNNPACK decides to replace it by a table.
+
+    `members` are the operators of the chain. `made_by` are the operators that compute its operands, and `read_by` those
+    that read its result.
+    """
 
     place: int
-    """The place in the chain of the operator whose record this is."""
+    """The position in the chain of the operator that this record is for."""
     members: Kinds
     made_by: Kinds
     read_by: Kinds
     is_output: bool
     """Whether the result of the last operator is an output of the subgraph."""
     is_finite: bool
-    """Whether no element can become infinite or NaN inside."""
+    """Whether no element can become infinite or NaN in the chain."""
 
     def __str__(self) -> str:
+        """Return the names of the chain's operators, as printed."""
         return ", ".join(str(kind[0][0]) for kind in self.members if isinstance(kind[0], tuple))
 
 
 def chains(graph: Subgraph) -> Mapping[int, Chain]:
-    """Return the chain that each result of a subgraph may be computed in; most results are in none.
+    """Return, by tensor, the chain that the tensor may be computed in. Most results of operators are in no chain.
 
-    Chains of one operator are included: XNNPACK applies a fused activation as a second operator, so that one operator
-    of the file may be two of a chain.
+    Chains of one operator are included. XNNPACK applies a fused activation as a second operator, so one operator of the
+    file may be two operators of a chain.
     """
     if not any(tensor.dtype in BYTES for tensor in graph.tensors):
         return {}
@@ -86,7 +93,7 @@ def chains(graph: Subgraph) -> Mapping[int, Chain]:
 
 
 def _members(graph: Subgraph, place: int, readers: Mapping[int, list[int]]) -> list[Operator]:
-    """Return the operators of the chain that begins at a place; none where none does."""
+    """Return the operators of the chain that begins at position `place`; [] if no chain begins there."""
     operands = _operands(graph, graph.operators[place])
     if len(operands) != 1 or min(operands) < 0 or graph.tensors[min(operands)].dtype not in BYTES:
         return []
@@ -99,7 +106,10 @@ def _members(graph: Subgraph, place: int, readers: Mapping[int, list[int]]) -> l
 def _chain(
     graph: Subgraph, members: Sequence[Operator], readers: Mapping[int, list[int]], makers: Mapping[int, Operator]
 ) -> Chain:
-    """Describe a chain with the operator before it and those behind it, as of its first operator."""
+    """Return the record of a chain for its first operator.
+
+    It includes the operators directly before and behind the chain.
+    """
     kinds = tuple((*_kind(each), graph.tensors[each.outputs[0]].dtype) for each in members)
     last = members[-1].outputs[0]
     made_by = tuple(_kind(makers[at]) for at in _operands(graph, members[0]) if at in makers)
@@ -108,7 +118,7 @@ def _chain(
 
 
 def _is_finite(graph: Subgraph, members: Sequence[Operator]) -> bool:
-    """Return whether no element can become infinite or NaN in a chain, by how large each result can be."""
+    """Return whether no element can become infinite or NaN in a chain, by the largest magnitude of each result."""
     largest = max(_largest(graph.tensors[at]) for at in _operands(graph, members[0]))
     for operator in members:
         tensors = [graph.tensors[at] for at in operator.inputs if at >= 0]
@@ -128,7 +138,7 @@ def _is_finite(graph: Subgraph, members: Sequence[Operator]) -> bool:
 
 
 def _largest(tensor: Tensor) -> float:
-    """Return how large the elements of a tensor of 8 bits, or of a constant float, can be; infinity if not known."""
+    """Return the largest magnitude in a tensor of 8 bits, or of a constant float32; infinity if it is unknown."""
     if tensor.dtype in BYTES:
         scale = (1.0, 0) if tensor.quantization is None else tensor.quantization.scale
         return inf if scale is None else _BYTE * abs(scale[0])
@@ -139,7 +149,10 @@ def _largest(tensor: Tensor) -> float:
 
 
 def _from(graph: Subgraph, place: int, operands: set[int], readers: Mapping[int, list[int]]) -> Iterator[Operator]:
-    """Yield the operators of a chain from its first one on: of each the last one's result is the only variable."""
+    """Yield the operators of a chain, beginning with the operator at `place`.
+
+    Each operator reads only `operands`, results of the chain, and constants of one element.
+    """
     inside = set(operands)
     while True:
         operator = graph.operators[place]
@@ -156,14 +169,15 @@ def _from(graph: Subgraph, place: int, operands: set[int], readers: Mapping[int,
 
 
 def _operands(graph: Subgraph, operator: Operator) -> set[int]:
-    """Return the operands that are no constants of one element."""
+    """Return the operands that are not constants of one element."""
     return {at for at in operator.inputs if at < 0 or not is_unit_constant(graph.tensors[at])}
 
 
 def is_unit_constant(tensor: Tensor) -> bool:
-    """Whether a tensor is a constant of the file with one element."""
+    """Return whether a tensor is a constant of the file with one element."""
     return tensor.payload is not None and all(size == 1 for size in tensor.stored)
 
 
 def _kind(operator: Operator) -> tuple[object, ...]:
+    """Return the key and the version of an operator."""
     return operator.key, operator.version

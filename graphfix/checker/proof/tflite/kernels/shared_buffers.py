@@ -1,9 +1,11 @@
-"""Find the values that LiteRT overwrites before their last use, since its memory planner shares a buffer wrongly.
+"""Find values that LiteRT overwrites before their last use, because its memory planner shares a buffer wrongly.
 
-LiteRT lets some operators write their result into an operand's buffer. It does so only if the operand is read once, and
-if the value that owns the buffer is read once. It does not look at the values between these two: a value that is in
-another value's buffer, and is read through a RESHAPE and again later, is overwritten. `preserve_all_tensors` turns the
-sharing off. Source: LiteRT's arena_planner.cc, `IdentifyInPlaceTensors`; measured with LiteRT 2.3.
+LiteRT lets some operators write their result into an operand's buffer. LiteRT requires that the operand is read once,
+and that the value that owns the buffer is read once. It does not check the values between these two. Such a value lies
+in the owner's buffer. If it is read through a RESHAPE and again later, it is overwritten in between. The option
+`preserve_all_tensors` turns the sharing off.
+
+Source: LiteRT's arena_planner.cc, `IdentifyInPlaceTensors`; measured with LiteRT 2.3.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ if TYPE_CHECKING:
     from graphfix.checker.files.tflite.records import Model, Operator, Subgraph, Tensor
 
 SAME: Final = frozenset({"RESHAPE", "EXPAND_DIMS", "SQUEEZE", "BITCAST", "REDUCE_PRECISION"})
-"""Operators whose result is in the buffer of the first operand, unchanged."""
+"""Operators whose result stays in the buffer of the first operand, unchanged."""
 WRITING: Final = {"ADD": 2, "SUB": 2, "MUL": 2, "DIV": 2, "SOFTMAX": 1, "DYNAMIC_UPDATE_SLICE": 1}
-"""Operators that write their result into the buffer of one of their first operands, and how many of them qualify."""
+"""Operators that may write their result into the buffer of an operand, and how many of the first operands qualify."""
 
 
 def check_buffers(model: Model) -> None:
@@ -37,7 +39,7 @@ def check_buffers(model: Model) -> None:
 
 
 class _Buffers:
-    """Which values of a subgraph may be in one buffer."""
+    """The values of a subgraph that may be in one buffer."""
 
     def __init__(self, graph: Subgraph) -> None:
         self.graph = graph
@@ -51,7 +53,7 @@ class _Buffers:
                 self.makers[operator.outputs[0]] = operator
 
     def overwritten(self, operator: Operator, place: int) -> Iterator[int]:
-        """Yield the values that are lost because the operator at a place writes into an operand's buffer."""
+        """Yield the values that are lost because the operator at position `place` writes into an operand's buffer."""
         for operand in operator.inputs[: WRITING.get(operator.name, 0)] if operator.outputs else ():
             if self.may_share(operand, operator):
                 yield from self.lost(operand, place)
@@ -68,9 +70,9 @@ class _Buffers:
         return _may_be_as_large(self.graph.tensors[operand], self.graph.tensors[result])
 
     def lost(self, operand: int, place: int) -> Iterator[int]:
-        """Yield the values that are lost if the operator at a place writes into an operand's buffer.
+        """Yield the values that are lost if the operator at position `place` writes into the buffer of `operand`.
 
-        The value that owns the buffer is not lost: LiteRT asks how often that one is read.
+        The value that owns the buffer is not lost, because LiteRT checks how often the owner is read.
         """
         seen, pending = set[int](), self._sources(operand)
         while pending:
@@ -84,7 +86,7 @@ class _Buffers:
                 yield value
 
     def _sources(self, value: int) -> list[int]:
-        """Return the values in whose buffer a value may be."""
+        """Return the values in whose buffers a value may be."""
         maker = self.makers.get(value)
         if maker is None:
             return []
@@ -92,7 +94,10 @@ class _Buffers:
         return [each for each in maker.inputs[:count] if self.may_share(each, maker)]
 
     def _last_use(self, value: int, but: int) -> int:
-        """Return the place of the last operator that reads a value, through operators of `SAME` too, except `but`."""
+        """Return the position of the last operator that reads a value, except the operator whose first result is `but`.
+
+        Reads through operators of `SAME` are included. Returns -1 if no operator reads the value.
+        """
         last, pending = -1, [value]
         while pending:
             each = pending.pop()
@@ -107,7 +112,7 @@ class _Buffers:
 
 
 def _may_be_as_large(one: Tensor, other: Tensor) -> bool:
-    """Return whether two tensors may have as many elements: a size that is not known may be any."""
+    """Return whether two tensors may have equal numbers of elements. An unknown size may be any size."""
     shapes = [tensor.dims for tensor in (one, other)]
     numbers = [
         prod(size for size in dims if size is not None) for dims in shapes if dims is not None and None not in dims

@@ -1,4 +1,4 @@
-"""Terms for XNNPACK's choice of a kernel by stretched operands and by constants of one element.
+"""Parts of a term's key by which XNNPACK chooses a kernel: stretched operands, and constants of one element.
 
 `kernel_choice` calls this module. Measured with LiteRT 2.3 on its three kernel sets: tests/whole/test_kernel_choice.py.
 """
@@ -18,30 +18,30 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
-"""Operators that return one of their operands: which one, for a NaN or for two zeros, depends on the kernel."""
+"""Operators that return one of their operands. The kernel decides which operand that is for a NaN or for two zeros."""
 FLOATS = frozenset({"float32", "float16"})
 TAKEN = frozenset({"ADD", "SUB", "MUL"})
-"""The operators of 8 bits with two operands that LiteRT gives to XNNPACK."""
+"""The operators of 8 bits with two operands that LiteRT delegates to XNNPACK."""
 PAIR = 2
 
 
 class _Unit(NamedTuple):
-    """A constant of the file that has, or may have, one element."""
+    """A constant of the file with one element, and the rank of the other operand."""
 
     place: int
     rank: int
     other: int | ProofValue
-    """The rank of the other operand; the operand itself where its rank is unknown."""
+    """The rank of the other operand; the other operand itself if its rank is unknown."""
     outranks: bool
-    """Whether the constant has more axes than the other operand, or may have them."""
+    """Whether the constant has more axes than the other operand, or may have more."""
 
 
 def selecting_kernel(call: Call, views: Sequence[ProofValue]) -> tuple[object, ...]:
-    """Return what XNNPACK's kernel for MAXIMUM or MINIMUM of floats depends on; () for other operators.
+    """Return the part of a key by which XNNPACK chooses a kernel for MAXIMUM or MINIMUM of floats, else ().
 
-    The innermost axis that is not 1 decides: the kernel repeats operand 0 along it, operand 1, or neither. Each kernel
-    returns another operand where one is NaN or both are zero. XNNPACK exchanges the operands for a constant of one
-    element, and a lookup table returns another operand again.
+    The innermost axis of a size other than 1 decides: the kernel repeats operand 0 along this axis, or operand 1, or
+    neither. The kernels differ in which operand they return if one is NaN or both are zero. XNNPACK exchanges the
+    operands for a constant of one element. A lookup table returns yet another operand.
     """
     if call.operator.name not in SELECTING or call.result.dtype not in FLOATS:
         return ()
@@ -51,9 +51,10 @@ def selecting_kernel(call: Call, views: Sequence[ProofValue]) -> tuple[object, .
 
 
 def _innermost(views: Sequence[ProofValue]) -> tuple[object, ...]:
-    """Return, from the last axis on, how each operand is repeated; () where no operand is.
+    """Return, from the last axis on, how each operand is repeated; () if no operand is repeated.
 
-    An axis of unknown size may be 1, so the axis in front of it follows.
+    If a rank is unknown, the operands themselves are returned. An axis of unknown size may be 1, so the axis in front
+    of it is included too.
     """
     one, two = (view.sizes for view in views)
     if one is None or two is None:
@@ -64,6 +65,10 @@ def _innermost(views: Sequence[ProofValue]) -> tuple[object, ...]:
 
 
 def _decisive(one: Sizes, two: Sizes, rank: int) -> Iterator[tuple[object, object]]:
+    """Yield for each operand, from the last axis on, its size, up to an axis that is certainly larger than 1.
+
+    For that last axis, yield whether each operand is repeated along it.
+    """
     pairs = zip(right_aligned(one, rank), right_aligned(two, rank), strict=True)
     for a, b in reversed(list(pairs)):
         if a == b == 1:
@@ -79,10 +84,11 @@ def _exceeds_one(size: Size) -> bool:
 
 
 def dropped_rank(call: Call, views: Sequence[ProofValue]) -> tuple[object, ...]:
-    """Return what the result's rank depends on where only a constant of one element has the broadcast's rank; else ().
+    """Return the part of a key for an operator whose results have different ranks in LiteRT's kernel sets, else ().
 
-    XNNPACK ignores the rank of that constant in a lookup table: for x[2,3] and c[1,1,1] the result is [2,3], and
-    [1,2,3] in the other kernel sets. Of 8 bits it takes ADD, SUB and MUL, of floats inside a chain all operators.
+    XNNPACK ignores the rank of a constant of one element in a lookup table. For x[2,3] and c[1,1,1] its result is
+    [2,3], and [1,2,3] in the other kernel sets. Of 8 bits XNNPACK computes ADD, SUB and MUL; of floats in a chain, all
+    operators.
     """
     of_bytes = call.result.dtype in BYTES
     if len(views) != PAIR or call.chain is None or (of_bytes and call.operator.name not in TAKEN):
@@ -92,6 +98,7 @@ def dropped_rank(call: Call, views: Sequence[ProofValue]) -> tuple[object, ...]:
 
 
 def _units(call: Call, views: Sequence[ProofValue]) -> Iterator[_Unit]:
+    """Yield each operand that is a constant of the file with one element."""
     for place, (tensor, other) in enumerate(zip(call.inputs, reversed(views), strict=True)):
         if tensor is None or not is_unit_constant(tensor):
             continue

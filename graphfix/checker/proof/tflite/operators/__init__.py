@@ -1,1 +1,1 @@
-"""Rules of TFLite's operators: a module a family of operators, and what combines their rules."""
+"""Rules of TFLite's operators: a module for each family of operators, and a module that joins the rules."""

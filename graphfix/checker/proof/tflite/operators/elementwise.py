@@ -1,4 +1,4 @@
-"""Element-wise arithmetic: comparisons of sizes, and constants that kernels compute exactly."""
+"""Rules of element-wise operators: integers computed from integers, comparisons of sizes, and small constants."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ _SIGNED: Final = frozenset({"float32", "int32"})
 
 
 def _counted(rule: str) -> ViewRule:
-    """Return the rule of an operator that computes integers from integers."""
+    """Return the rule of an operator that computes integers from known integers.
+
+    `rule` is a key of `integer_values.RULES`.
+    """
 
     def counted(call: Call) -> ProofValue | None:
         if call.integer("fusedActivationFunction"):
@@ -39,7 +42,7 @@ def _counted(rule: str) -> ViewRule:
 
 
 def _compared(relation: str) -> ViewRule:
-    """Return the rule of a comparison. Its result is known if the relation holds, or does not hold, for all sizes."""
+    """Return the rule of a comparison of known integers. The result is known if it is the same for all sizes."""
 
     def rule(call: Call) -> ProofValue | None:
         if len(call.views) != _PAIR or any(call.content(index) is None for index in range(_PAIR)):
@@ -56,7 +59,10 @@ def _compared(relation: str) -> ViewRule:
 
 
 def _holds(arithmetic: Arithmetic, relation: str, one: Size, two: Size) -> Size | None:
-    """Return whether a relation of two sizes holds, if it does for all sizes; or a name for whether a size is 1."""
+    """Return 1 if a relation of two sizes is true for all bindings of sizes, 0 if it is false for all, else None.
+
+    For the undecided relation "a size equals 1", the result is a symbol that is 1 if the size is 1.
+    """
     decided = integer_values.decided(arithmetic, relation, one, two)
     if decided is None and relation == "equal" and two == 1 and arithmetic.least(one) >= 0:
         return arithmetic.algebra.symbol(("is 1", one), f"({one} is 1)")
@@ -67,9 +73,10 @@ def _holds(arithmetic: Arithmetic, relation: str, one: Size, two: Size) -> Size 
 
 
 def _pair(rule: str, kinds: frozenset[str]) -> Folding:
-    """Return the rule of an operator with two operands of these types.
+    """Return the rule that computes a constant from two constants of one of the types `kinds`.
 
-    It computes whole numbers, and floats for which IEEE 754 allows one result. Shorter numbers are quantized.
+    Integers are computed, and floats for which IEEE 754 allows only one result. Integers of fewer bits are not
+    computed, because they are quantized.
     """
 
     def computed_pair(_: Call, arrays: Sequence[Array]) -> Array | None:
@@ -83,7 +90,10 @@ def _pair(rule: str, kinds: frozenset[str]) -> Folding:
 
 
 def _normal(*arrays: Array | None) -> bool:
-    """Return whether all are float32 without subnormal numbers, which a kernel may flush to zero."""
+    """Return whether all arrays are float32 without subnormal numbers.
+
+    A kernel may replace subnormal numbers by zero.
+    """
     least = np.finfo(np.float32).tiny
     return all(
         array is not None and array.dtype == np.float32 and bool(((array == 0) | (np.abs(array) >= least)).all())
@@ -92,7 +102,7 @@ def _normal(*arrays: Array | None) -> bool:
 
 
 def _single(rule: str, kinds: frozenset[str]) -> FoldingRule:
-    """Return the rule of an operator with one operand of these types, which rounds nothing."""
+    """Return the rule that computes a constant from one constant of one of the types `kinds`, without rounding."""
     return lambda _, arrays: constant_folding.single(rule, arrays[0]) if arrays[0].dtype.name in kinds else None
 
 
@@ -102,7 +112,7 @@ def _zeros_like(_: Call, arrays: Sequence[Array]) -> Array | None:
 
 
 def _pairs() -> Iterator[tuple[str, Rules]]:
-    """Yield the rules of operators with two operands: (operator, rule of its elements)."""
+    """Yield (operator, rules) for each operator with two operands."""
     of_sizes = (("ADD", "add"), ("SUB", "sub"), ("MUL", "mul"), ("FLOOR_DIV", "div"), ("DIV", "div"),
                 ("FLOOR_MOD", "mod"), ("MAXIMUM", "max"), ("MINIMUM", "min"))  # fmt: skip
     for op, rule in of_sizes:

@@ -1,4 +1,4 @@
-"""GATHER and its like: elements or rows picked by index, and the indices of chosen elements."""
+"""Rules of GATHER and similar operators: they select elements or rows by index, or return indices."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 def _gather_sizes(call: Call) -> Dims:
+    """Return the sizes of a GATHER: the axis of operand 0 is replaced by the axes of the indices."""
     data, indices, axis, batch = call.sizes(0), call.sizes(1), call.integer("axis"), call.integer("batchDims")
     if not data or indices is None or not -len(data) <= axis < len(data) or not 0 <= batch <= len(indices):
         return None
@@ -27,6 +28,7 @@ def _gather_sizes(call: Call) -> Dims:
 
 
 def _gather_integers(call: Call) -> ProofValue | None:
+    """Return the elements that a GATHER selects from a vector of known integers."""
     content, indices, picks = call.content(0), call.known_integers(1), call.operand(1)
     if content is None or indices is None or picks is None or call.integer("axis") or call.integer("batchDims"):
         return None
@@ -36,6 +38,7 @@ def _gather_integers(call: Call) -> ProofValue | None:
 
 
 def _gather_folded(call: Call, arrays: Sequence[Array]) -> Array | None:
+    """Return the elements that a GATHER selects from a constant; None if the result would be too large."""
     data, indices = arrays
     axis = call.integer("axis")
     if call.integer("batchDims") or (indices < 0).any():
@@ -46,6 +49,10 @@ def _gather_folded(call: Call, arrays: Sequence[Array]) -> Array | None:
 
 
 def _gather_nd(call: Call) -> Dims:
+    """Return the sizes of a GATHER_ND.
+
+    The last axis of the indices contains positions in the first axes of operand 0.
+    """
     data, indices = call.sizes(0), call.sizes(1)
     if data is None or not indices or not isinstance(indices[-1], int) or not 0 < indices[-1] <= len(data):
         return None
@@ -53,11 +60,13 @@ def _gather_nd(call: Call) -> Dims:
 
 
 def _lookup(call: Call) -> Dims:
+    """Return the sizes of an EMBEDDING_LOOKUP, which returns a row of operand 1 for each index in operand 0."""
     ids, rows = call.sizes(0), call.sizes(1)
     return None if ids is None or not rows or len(ids) != 1 else (ids[0], *rows[1:])
 
 
 def _one_hot(call: Call) -> Dims:
+    """Return the sizes of a ONE_HOT: those of the indices, with the number of classes inserted at the axis."""
     sizes, depth, axis = call.sizes(0), call.content(1), call.integer("axis")
     if sizes is None or depth is None or len(depth) != 1 or not -1 <= axis <= len(sizes):
         return None
@@ -66,11 +75,13 @@ def _one_hot(call: Call) -> Dims:
 
 
 def _top(call: Call) -> Dims:
+    """Return the sizes of a TOPK_V2: the last size of operand 0 is replaced by the number in operand 1."""
     sizes, count = call.sizes(0), call.content(1)
     return None if not sizes or count is None or len(count) != 1 else (*sizes[:-1], count[0])
 
 
 def _arg(call: Call) -> Dims:
+    """Return the sizes of an ARG_MAX or ARG_MIN: those of operand 0 without the axis."""
     sizes, axis = call.sizes(0), call.known_integers(1)
     if not sizes or axis is None or len(axis) != 1 or not -len(sizes) <= axis[0] < len(sizes):
         return None
@@ -79,6 +90,7 @@ def _arg(call: Call) -> Dims:
 
 
 def _diagonal(call: Call) -> Dims:
+    """Return the sizes of a MATRIX_DIAG: the last size of operand 0 is repeated."""
     sizes = call.sizes(0)
     return None if not sizes else (*sizes, sizes[-1])
 

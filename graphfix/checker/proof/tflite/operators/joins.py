@@ -1,4 +1,4 @@
-"""CONCATENATION, PACK and UNPACK: several operands joined along an axis, and taken apart."""
+"""Rules of CONCATENATION, PACK and UNPACK, which join operands along an axis, or split an operand."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 def _concatenation_sizes(call: Call) -> Dims:
+    """Return the sizes of a CONCATENATION: those of operand 0, with the sum of all sizes along the axis."""
     sizes = call.sizes(0)
     if not sizes:
         return None
@@ -32,6 +33,7 @@ def _concatenation_sizes(call: Call) -> Dims:
 
 
 def _concatenation_integers(call: Call) -> ProofValue | None:
+    """Return the known integers of joined vectors."""
     parts = [call.vector(index) for index in range(len(call.views))]
     if call.integer("axis") not in (0, -1) or call.integer("fusedActivationFunction"):
         return None
@@ -42,9 +44,10 @@ def _concatenation_integers(call: Call) -> ProofValue | None:
 def without_empty(
     graph: Subgraph, operator: Operator, views: Sequence[ProofValue | None]
 ) -> tuple[Operator, Sequence[ProofValue | None]]:
-    """Return a CONCATENATION without the operands of size 0 along its axis; other operators as they are.
+    """Return (operator, operands) of a CONCATENATION without the operands whose size along the axis is 0.
 
-    An operand of another type, or with other sizes beside the axis, is kept, since LiteRT refuses it.
+    Other operators are returned unchanged. So is a CONCATENATION whose operands differ in type, or in sizes of other
+    axes, because LiteRT refuses it.
     """
     axis = operator.options.get("axis", 0)
     if operator.name != "CONCATENATION" or not isinstance(axis, int) or None in views:
@@ -61,11 +64,12 @@ def without_empty(
 
 
 def _beside(sizes: tuple[Size, ...], axis: int) -> tuple[Size | None, ...]:
-    """Return all sizes, with None in the place of the size of an axis."""
+    """Return the sizes with None in place of the size of an axis."""
     return tuple(None if at == axis % len(sizes) else size for at, size in enumerate(sizes))
 
 
 def _pack_sizes(call: Call) -> Dims:
+    """Return the sizes of a PACK: those of operand 0, with the number of operands inserted at the axis."""
     sizes = call.sizes(0)
     if sizes is None:
         return None
@@ -74,6 +78,7 @@ def _pack_sizes(call: Call) -> Dims:
 
 
 def _pack_integers(call: Call) -> ProofValue | None:
+    """Return the known integers of joined scalars."""
     parts = [call.content(index) for index in range(len(call.views))]
     if any(view is None or view.sizes != () for view in call.views) or call.integer("axis"):
         return None
@@ -90,6 +95,7 @@ def _pack_folded(call: Call, arrays: Sequence[Array]) -> Array | None:
 
 
 def _unpack(call: Call) -> Dims:
+    """Return the sizes of each result of an UNPACK: those of the operand without the axis."""
     sizes, axis = call.sizes(0), call.integer("axis")
     if sizes is None or not -len(sizes) <= axis < len(sizes):
         return None

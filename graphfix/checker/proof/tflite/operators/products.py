@@ -1,4 +1,4 @@
-"""BATCH_MATMUL, FULLY_CONNECTED, PRELU and RFFT2D: operands that are read by maps in a way of their own."""
+"""Rules of BATCH_MATMUL, FULLY_CONNECTED, PRELU and RFFT2D. Their operands do not broadcast like those of ADD."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 PLANE: Final = 2
-"""The trailing axes that RFFT2D transforms."""
+"""The number of trailing axes that RFFT2D transforms."""
 _MATRIX: Final = 2
 
 
 def _multiplied(call: Call, key: tuple[object, ...], views: Sequence[ProofValue]) -> ProofValue | None:
     """Return the term of a BATCH_MATMUL, whose batch axes are broadcast, right-aligned.
 
-    If int8 meets floats, XNNPACK treats a computed operand as a constant and multiplies the memory's present content.
+    For a product of int8 and floats, the key contains which operands are constants. In such a product XNNPACK treats a
+    computed operand as a constant, and multiplies the memory's present content.
     """
     if hybrid(call.inputs):
         key = (*key, tuple(tensor is not None and tensor.payload is not None for tensor in call.inputs))
@@ -33,10 +34,10 @@ def _multiplied(call: Call, key: tuple[object, ...], views: Sequence[ProofValue]
 
 
 def _fully_connected(call: Call) -> Dims:
-    """Return the sizes of a FULLY_CONNECTED: the last is axis 0 of the weights.
+    """Return the sizes of a FULLY_CONNECTED. The last size is that of axis 0 of the weights.
 
-    The other sizes are those of operand 0 if its last size is axis 1 of the weights, or if `keepNumDims` is set, since
-    the kernel then checks that.
+    The result keeps all other sizes of operand 0 if the last size of operand 0 is that of axis 1 of the weights. It
+    also keeps these sizes if `keepNumDims` is set, because the kernel then checks this. Else these sizes are unknown.
     """
     sizes, weights = call.sizes(0), call.sizes(1)
     rank = len(call.result.dims or ())
@@ -55,8 +56,8 @@ def _onto(call: Call, key: tuple[object, ...], views: Sequence[ProofValue]) -> P
 def _transformed(call: Call, key: tuple[object, ...], views: Sequence[ProofValue]) -> ProofValue | None:
     """Return the term of an RFFT2D, which transforms each plane of the last two axes separately.
 
-    So axes of size 1 in front are axes of the view. The last two sizes of the result are n and m // 2 + 1 for the
-    lengths n and m in operand 1.
+    Axes of size 1 in front of the plane do not change the result. So they are axes of the returned value, and not of
+    its core. The last two sizes of the result are n and m // 2 + 1, for the lengths n and m in operand 1.
     """
     data, lengths = views
     wanted = call.known_integers(1)

@@ -1,4 +1,4 @@
-"""Operators along axes: reductions, sums by segments, and normalizations."""
+"""Rules of operators along axes: reductions, sums by segments, and normalizations."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 _REDUCED: Final = frozenset({"int32", "int64", "float32"})
-"""The types whose reductions are computed."""
+"""The types of constants whose reductions are computed."""
 _TRIPLE: Final = 3
 
 
 def _reduced_sizes(call: Call) -> Dims:
+    """Return the sizes of a reduction: the reduced axes are dropped, or have size 1 if `keepDims` is set."""
     sizes, axes = call.sizes(0), call.known_integers(1)
     if sizes is None or axes is None:
         return None
@@ -33,7 +34,7 @@ def _reduced_sizes(call: Call) -> Dims:
 
 
 def _product_integers(call: Call) -> ProofValue | None:
-    """Return the product of the elements of a vector, which a REDUCE_PROD computes."""
+    """Return the product of the known integers of a vector, for REDUCE_PROD."""
     content, axes = call.vector(0), call.known_integers(1)
     if content is None or axes not in ((0,), (-1,)):
         return None
@@ -44,6 +45,8 @@ def _product_integers(call: Call) -> ProofValue | None:
 
 
 def _folded(rule: str) -> FoldingRule:
+    """Return the rule that computes the reduction of a constant."""
+
     def computed_reduction(call: Call, arrays: Sequence[Array]) -> Array | None:
         data, axes = arrays
         if data.dtype.name not in _REDUCED or axes.ndim > 1:
@@ -56,7 +59,7 @@ def _folded(rule: str) -> FoldingRule:
 
 
 def _segments_sizes(call: Call) -> Dims:
-    """Return the sizes of a sum by segments: the number of segments in operand 2, then axes of operand 0."""
+    """Return the sizes of a reduction by segments: the number of segments in operand 2, then axes of operand 0."""
     sizes, rows, count = call.sizes(0), call.sizes(1), call.content(2)
     if sizes is None or rows is None or len(rows) > len(sizes) or count is None or len(count) != 1:
         return None
@@ -64,7 +67,10 @@ def _segments_sizes(call: Call) -> Dims:
 
 
 def _segments_integers(call: Call) -> ProofValue | None:
-    """Return the products of the elements with one segment number: 1 for a segment without elements."""
+    """Return, for each segment, the product of the known integers in the segment.
+
+    An empty segment has the product 1.
+    """
     content, rows, count = call.vector(0), call.known_integers(1), call.known_integers(2)
     typed = len(call.inputs) == _TRIPLE and all(each is not None and each.dtype == "int32" for each in call.inputs[1:])
     if content is None or rows is None or count is None or not typed or len(rows) != len(content) or len(count) != 1:

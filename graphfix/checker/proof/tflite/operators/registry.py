@@ -1,4 +1,4 @@
-"""All rules of TFLite's operators, by operator, and the functions that apply them."""
+"""The rules of all TFLite operators, and the functions that apply these rules."""
 
 from __future__ import annotations
 
@@ -41,18 +41,19 @@ FAMILIES: Final = (
     repeating, windows,
 )  # fmt: skip
 OPERATORS: Final[Mapping[str, Rules]] = {name: rules for family in FAMILIES for name, rules in family.OPERATORS.items()}
-"""The rules of each operator, of which one family has the entry."""
+"""The rules of each operator. Each operator has an entry in only one family."""
 
 NO_RULES: Final = Rules()
 """The rules of an operator without an entry."""
 STATELESS: Final = frozenset(name for name, rules in OPERATORS.items() if rules.view or rules.integers or rules.mapped)
-"""Operators without a state, by their rules."""
+"""Operators with a rule for data movement, for integers or for maps. These operators have no state."""
 
 
 def refined(call: Call, dims: Dims) -> Dims:
-    """Return the result's sizes: those of the operator's rule, and stated ones (`dims`) where it knows none.
+    """Return the sizes of an operator's result, from the operator's rule and from the file's statement (`dims`).
 
-    A number that the rule knows replaces a stated number.
+    For each size, a number from the rule is used first, then a stated number, then a term from the rule. If the ranks
+    differ, all sizes are those of the rule. Without a rule, the stated sizes are returned.
     """
     rule = OPERATORS.get(call.operator.name, NO_RULES).sizes
     ruled = rule(call) if rule is not None else None
@@ -64,7 +65,10 @@ def refined(call: Call, dims: Dims) -> Dims:
 
 
 def viewed(call: Call) -> ProofValue | None:
-    """Return an operator's view of operand 0, or the integers that it computes; None if the result is a term."""
+    """Return the result of a data-movement operator, or known integers; None if the result is another term.
+
+    A data-movement operator's result is a value of operand 0's core.
+    """
     if not call.views or call.views[0] is None:
         return None
     rules = OPERATORS.get(call.operator.name, NO_RULES)
@@ -80,11 +84,12 @@ def viewed(call: Call) -> ProofValue | None:
 
 
 def _are_of_result_type(call: Call, tensors: Sequence[Tensor | None]) -> bool:
+    """Return whether all tensors are present and have the element type of the result."""
     return all(tensor is not None and tensor.dtype == call.result.dtype for tensor in tensors)
 
 
 def unmoved(call: Call) -> ProofValue | None:
-    """Return the view of operand 0 that an operator copies; None if it moves, drops or converts elements."""
+    """Return the result as a value of operand 0's core; None if the operator moves, drops or converts elements."""
     rule = OPERATORS.get(call.operator.name, NO_RULES).copied
     tensor, view = call.inputs[0] if call.inputs else None, call.operand(0)
     if rule is None or tensor is None or view is None:
@@ -95,9 +100,9 @@ def unmoved(call: Call) -> ProofValue | None:
 
 
 def computed(constants: Constants, call: Call) -> ProofValue | None:
-    """Return the result of an operator on small constants; None if it is to be read as a term.
+    """Return the result of an operator on small constants; None if it is not computed.
 
-    Quantized tensors are not computed, since their bytes are not their elements.
+    Quantized tensors are not computed, because their bytes are not their elements.
     """
     rules = OPERATORS.get(call.operator.name, NO_RULES)
     built, folding = rules.built, rules.fold
@@ -111,7 +116,7 @@ def computed(constants: Constants, call: Call) -> ProofValue | None:
 
 
 def _may_begin_with_constant(call: Call) -> bool:
-    """Return whether operand 0 may be a constant. It is not for most operators, which are skipped here."""
+    """Return whether operand 0 may be a constant. Most operators have no constant there, and are skipped early."""
     return not call.views or call.views[0] is None or constant_folding.is_constant(call.views[0])
 
 
@@ -124,6 +129,7 @@ def _are_accepted(call: Call, folding: Folding) -> bool:
 
 
 def _folded(constants: Constants, call: Call, folding: Folding) -> ProofValue | None:
+    """Return the constant that an operator computes from constants; None if it can't be computed."""
     if not _are_accepted(call, folding):
         return None
     if not all(view is not None and constant_folding.is_constant(view) for view in call.views):
@@ -134,7 +140,7 @@ def _folded(constants: Constants, call: Call, folding: Folding) -> ProofValue | 
         return None
     try:
         found = folding.rule(call, arrays)
-    except (ValueError, IndexError, TypeError):  # operands that do not fit: the runtime refuses them as well
+    except (ValueError, IndexError, TypeError):  # The operands do not fit, so the runtime refuses them too.
         return None
     if found is None or found.size > constant_folding.MOST or found.dtype.name != call.result.dtype:
         return None

@@ -1,4 +1,4 @@
-"""BROADCAST_TO, TILE, STABLEHLO_BROADCAST_IN_DIM, FILL and BROADCAST_ARGS: repeated elements, and their shapes."""
+"""Rules of BROADCAST_TO, TILE, STABLEHLO_BROADCAST_IN_DIM, FILL and BROADCAST_ARGS, which repeat elements."""
 
 from __future__ import annotations
 
@@ -18,18 +18,22 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 _OPERANDS: Final = 2
-"""Operands of BROADCAST_TO, and of FILL."""
+"""The number of operands of BROADCAST_TO."""
 
 
 def _broadcast_to(call: Call) -> ProofValue | None:
+    """Return the result of a BROADCAST_TO; None if the target shape is unknown."""
     view, target = call.views[0], call.target(1)
     if view is None or target is None or call.result.dtype in NARROW:
-        return None  # of less than a byte the kernel moves other bits than elements
+        return None  # For elements of less than a byte, the kernel moves bits that are not whole elements.
     return _onto(call, view, target)
 
 
 def _onto(call: Call, view: ProofValue, target: Sizes) -> ProofValue | None:
-    """Return operand 0 stretched to a shape. The result is a term if the operand may not fit the shape."""
+    """Return operand 0 stretched to the shape `target`.
+
+    The result is a separate term if the operand may not fit the shape.
+    """
     seen = views.broadcast_to(call.table.algebra, view, target)
     return seen if seen is not None else broadcast.onto_target(call.table, view, target, call.description)
 
@@ -37,7 +41,7 @@ def _onto(call: Call, view: ProofValue, target: Sizes) -> ProofValue | None:
 def ranked(operator: Operator, views: Sequence[ProofValue | None]) -> Sequence[ProofValue | None]:
     """Return the operands of a BROADCAST_TO with operand 0 lifted to the rank of the target.
 
-    The elements of the target need not be known. Operands of other operators are returned as they are.
+    Only the length of the target must be known, not its elements. Operands of other operators are returned unchanged.
     """
     if operator.name != "BROADCAST_TO" or len(views) != _OPERANDS or None in views:
         return views
@@ -49,12 +53,16 @@ def ranked(operator: Operator, views: Sequence[ProofValue | None]) -> Sequence[P
 
 
 def _lifted(view: ProofValue, rank: int) -> ProofValue:
-    """Return a view with unit axes in front, up to a rank."""
+    """Return a value with unit axes added in front, up to the rank `rank`."""
     missing = 0 if view.sizes is None else rank - len(view.sizes)
     return views.unsqueezed(view, range(missing)) or view if missing > 0 else view
 
 
 def _broadcast_in_dim(call: Call) -> ProofValue | None:
+    """Return the result of a STABLEHLO_BROADCAST_IN_DIM.
+
+    Axis i of the operand becomes axis `broadcastDimensions[i]`.
+    """
     view, dims, to = call.views[0], call.option("broadcastDimensions"), call.result.dims
     if view is None or view.axes is None or view.sizes is None or not isinstance(dims, tuple) or to is None:
         return None
@@ -69,6 +77,7 @@ def _broadcast_in_dim(call: Call) -> ProofValue | None:
 
 
 def _tile_sizes(call: Call) -> Dims:
+    """Return the sizes of a TILE: each size times its number of repeats."""
     sizes, repeats = call.sizes(0), call.target(1)
     if sizes is None or repeats is None or len(sizes) != len(repeats):
         return None
@@ -76,6 +85,7 @@ def _tile_sizes(call: Call) -> Dims:
 
 
 def _tile_view(call: Call) -> ProofValue | None:
+    """Return the result of a TILE that repeats only axes of size 1. The proof requires that no repeat is negative."""
     repeats = call.vector(1)
     if call.views[0] is None or repeats is None:
         return None
@@ -95,6 +105,7 @@ def _filled(_: Constants, call: Call) -> ProofValue | None:
 
 
 def _broadcast_args(call: Call) -> ProofValue | None:
+    """Return the shape to which two shapes broadcast, as known integers."""
     one, two = call.target(0), call.target(1)
     if one is None or two is None:
         return None

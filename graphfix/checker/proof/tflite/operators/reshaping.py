@@ -1,4 +1,4 @@
-"""RESHAPE, EXPAND_DIMS, SQUEEZE and TRANSPOSE: the same elements with other axes."""
+"""Rules of RESHAPE, EXPAND_DIMS, SQUEEZE and TRANSPOSE: the result has the same elements with other axes."""
 
 from __future__ import annotations
 
@@ -20,22 +20,26 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 _SCALAR: Final = (0,)
-"""The option of a RESHAPE to a scalar, as old converters write it."""
+"""The option by which old converters write a RESHAPE to a scalar."""
 
 
 # --- RESHAPE ----------------------------------------------------------------------------------------------------------
 
 
 def _target(call: Call) -> Sizes | None:
-    """Return the shape that a RESHAPE asks for: operand 1, or the option if there is no operand 1."""
+    """Return the shape that a RESHAPE requests: operand 1, or the option if there is no operand 1.
+
+    None if it is unknown.
+    """
     if len(call.views) > 1:
-        # The kernel reads the option where the operand has another type.
+        # If the operand has another type, the kernel reads the option.
         return call.target(1) if call.inputs[1] is not None and call.inputs[1].dtype == "int32" else None
     option = call.option("newShape")
     return option if isinstance(option, tuple) and option != _SCALAR else None
 
 
 def _reshape_sizes(call: Call) -> Dims:
+    """Return the sizes of a RESHAPE, with the size that is written -1 computed."""
     target, sizes = _target(call), call.sizes(0)
     if target is None:
         return None
@@ -45,10 +49,10 @@ def _reshape_sizes(call: Call) -> Dims:
 
 
 def _left(call: Call, sizes: Sizes, others: Sequence[Size]) -> Size | None:
-    """Return the one size that is written -1.
+    """Return the size that a RESHAPE writes as -1; None if it is unknown.
 
-    The kernel leaves sizes of 0 out of both products. So a term cancels only if no other size is left, or if none can
-    be 0, which is then an assumption of the proof.
+    The kernel ignores sizes of 0 in both products. So a term can be cancelled only if no other size remains, or if no
+    size can be 0. The latter is then an assumption of the proof.
     """
     left = call.table.arithmetic.inferred_size(sizes, others)
     if left is not None and (numbers(sizes) is None or numbers(others) is None):
@@ -57,6 +61,7 @@ def _left(call: Call, sizes: Sizes, others: Sequence[Size]) -> Size | None:
 
 
 def _reshape_view(call: Call) -> ProofValue | None:
+    """Return the result of a RESHAPE as a value of operand 0's core, or as known integers of a vector."""
     view, target = call.views[0], _target(call)
     if view is None or target is None:
         return None
@@ -67,7 +72,7 @@ def _reshape_view(call: Call) -> ProofValue | None:
 
 
 def _reshape_folded(_: Call, arrays: Sequence[Array]) -> Array | None:
-    """Reshape a constant. A size may be -1; numpy would accept any negative number for it."""
+    """Return a constant in another shape. A size may be -1; numpy would accept any negative number for it."""
     if len(arrays) != 2 or arrays[1].ndim != 1 or (arrays[1] < -1).any():  # noqa: PLR2004 - the data and its sizes
         return None
     return arrays[0].reshape(arrays[1].tolist())
@@ -77,6 +82,7 @@ def _reshape_folded(_: Call, arrays: Sequence[Array]) -> Array | None:
 
 
 def _expand_sizes(call: Call) -> ProofValue | None:
+    """Return the result of an EXPAND_DIMS: operand 0 with a unit axis inserted."""
     axes = call.known_integers(1)
     if call.views[0] is None or axes is None or len(axes) != 1:
         return None
@@ -84,6 +90,10 @@ def _expand_sizes(call: Call) -> ProofValue | None:
 
 
 def _squeeze(call: Call) -> ProofValue | None:
+    """Return the result of a SQUEEZE: operand 0 without the axes in the option.
+
+    If the option is empty, all unit axes are dropped.
+    """
     axes = call.option("squeezeDims")
     if call.views[0] is None:
         return None
@@ -96,6 +106,7 @@ def _squeeze(call: Call) -> ProofValue | None:
 
 
 def _transpose_sizes(call: Call) -> Dims:
+    """Return the sizes of a TRANSPOSE by a constant permutation."""
     sizes, order = call.sizes(0), call.known_integers(1)
     if sizes is None or order is None or sorted(order) != list(range(len(sizes))):
         return None
@@ -103,7 +114,7 @@ def _transpose_sizes(call: Call) -> Dims:
 
 
 def _transpose_copied(call: Call, view: ProofValue) -> ProofValue | None:
-    """Return the view of a TRANSPOSE that keeps the order of all axes of other sizes than 1."""
+    """Return the result of a TRANSPOSE that moves only axes of size 1, as a value of operand 0's core."""
     axes = call.known_integers(1)
     if view.axes is None or view.sizes is None or axes is None or sorted(axes) != list(range(len(view.sizes))):
         return None

@@ -1,4 +1,4 @@
-"""SELECT and SELECT_V2: elements chosen by a condition."""
+"""Rules of SELECT and SELECT_V2, which choose elements by a condition."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TRIPLE: Final = 3
 def shaped(call: Call, views: Sequence[ProofValue]) -> bool:
     """Return whether the result of SELECT or SELECT_V2 has the shape of its operands.
 
-    If each operand has one element, the kernel keeps the shape that the file states.
+    If each operand has one element, the kernel uses the shape that the file states for the result.
     """
     shapes = [view.sizes for view in views]
     if any(isinstance(size, int) and size != 1 for sizes in shapes for size in sizes or ()):
@@ -35,7 +35,10 @@ def shaped(call: Call, views: Sequence[ProofValue]) -> bool:
 
 
 def _select_mapped(call: Call, key: tuple[object, ...], views: Sequence[ProofValue]) -> ProofValue | None:
-    """Return the term of a SELECT. The condition is a scalar, has the shape of the values, or follows axis 0."""
+    """Return the term of a SELECT; None if the shapes do not fit.
+
+    The condition is a scalar, has the shape of the values, or follows axis 0 of the values.
+    """
     condition, one, two = views
     if condition.sizes is None or condition.axes is None or one.sizes is None or one.sizes != two.sizes:
         return None
@@ -51,7 +54,7 @@ def _select_mapped(call: Call, key: tuple[object, ...], views: Sequence[ProofVal
 
 
 def _select_integers(call: Call) -> ProofValue | None:
-    """Choose integers by conditions that are known, or by whether sizes are 1."""
+    """Return the integers that a SELECT_V2 chooses by known conditions, or by conditions "a size is 1"."""
     views = [view for view in call.views if view is not None]
     if len(views) != _TRIPLE or views[0].content is None or integer_type(views[0]) != "bool":
         return None
@@ -63,15 +66,15 @@ def _select_integers(call: Call) -> ProofValue | None:
     chosen: Sizes | None = all_known(_chosen(call.table.arithmetic, *column) for column in columns)
     scalar = all(not view.sizes for view in views)
     if chosen is None or (length == 1 and call.result.stored != (() if scalar else (1,))):
-        return None  # of single elements LiteRT makes the shape that the file states
+        return None  # For single elements LiteRT uses the shape that the file states.
     return call.result_integers(chosen, scalar=scalar)
 
 
 def _chosen(arithmetic: Arithmetic, condition: Size, one: Size, two: Size) -> Size | None:
     """Return the integer that a condition chooses; None if it is unknown.
 
-    A condition "b is 1" that chooses a, and else b, chooses the broadcast of a and b. If a and b do not broadcast it
-    chooses b, and the operator that reads both sizes fails.
+    If the condition is "b is 1", and the operator chooses a, and else b, then the result is the broadcast of the sizes
+    a and b. If a and b do not broadcast, the operator chooses b, and the operator that reads both sizes fails.
     """
     if isinstance(condition, int):
         return one if condition else two
@@ -81,7 +84,11 @@ def _chosen(arithmetic: Arithmetic, condition: Size, one: Size, two: Size) -> Si
 
 
 def _select_folded(call: Call, arrays: Sequence[Array]) -> Array | None:
-    """Choose elements of constants. For single elements LiteRT keeps the shape that the file states."""
+    """Return the elements that a SELECT_V2 chooses from constants.
+
+    Returns None if each operand has one element and the file states another shape, because LiteRT uses the stated
+    shape.
+    """
     chosen, one, two = arrays
     if chosen.dtype != bool or one.dtype != two.dtype or not constant_folding.small(*arrays):
         return None

@@ -1,4 +1,4 @@
-"""SHAPE, RANK, RANGE and CAST: integers that models compute sizes with."""
+"""Rules of SHAPE, RANK, RANGE and CAST: the integers by which models compute sizes."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ _TRIPLE: Final = 3
 
 
 def _shape(call: Call) -> ProofValue | None:
+    """Return the sizes of operand 0 as known integers."""
     view = call.views[0]
     if view is None or view.sizes is None or TYPES.get(call.integer("outType")) != call.result.dtype:
         return None
@@ -41,12 +42,16 @@ def _rank(call: Call) -> ProofValue | None:
 
 
 def _cast_integers(call: Call) -> ProofValue | None:
+    """Return known integers, or sizes, in the result's type."""
     content, view = call.content(0), call.views[0]
     return None if content is None or view is None else call.result_sizes(content, scalar=view.sizes == ())
 
 
 def _cast_folded(call: Call, arrays: Sequence[Array]) -> Array | None:
-    """Convert a constant. Kernels go by the types of the tensors, but refuse an option that is no type."""
+    """Return a constant in another type.
+
+    Kernels use the types of the tensors and ignore the types in the options, but refuse an option that is not a type.
+    """
     if any(call.integer(name) not in TYPES for name in ("inDataType", "outDataType")):
         return None
     return constant_folding.converted(arrays[0], call.result.dtype)
@@ -56,6 +61,10 @@ def _cast_folded(call: Call, arrays: Sequence[Array]) -> Array | None:
 
 
 def _range_sizes(call: Call) -> Dims:
+    """Return the length of a RANGE from known ends.
+
+    For float32, the proof assumes that unknown sizes are exact floats.
+    """
     floats = call.result.dtype == "float32"
     ends = [_whole(call, index) if floats else call.content(index) for index in range(3)]
     range_ends = [end[0] for end in ends if end]
@@ -67,7 +76,10 @@ def _range_sizes(call: Call) -> Dims:
 
 
 def _whole(call: Call, index: int) -> Sizes | None:
-    """Return the whole number in a scalar of float32: a constant, or a size that a CAST has converted."""
+    """Return the integer in a float32 scalar: a constant, or a size that a CAST has converted.
+
+    None if it is unknown.
+    """
     view, tensor = call.operand(index), call.inputs[index] if index < len(call.inputs) else None
     if view is None or view.sizes != () or tensor is None or tensor.dtype != "float32" or tensor.quantization:
         return None
@@ -79,7 +91,7 @@ def _whole(call: Call, index: int) -> Sizes | None:
 
 
 def _range_integers(call: Call) -> ProofValue | None:
-    """Return the numbers of a short RANGE."""
+    """Return the integers of a short RANGE."""
     ends = [call.content(index) for index in range(len(call.views))]
     kinds = {None if tensor is None else tensor.dtype for tensor in call.inputs}
     if len(ends) != _TRIPLE or kinds != {call.result.dtype} or any(end is None or len(end) != 1 for end in ends):
@@ -93,7 +105,7 @@ def _range_integers(call: Call) -> ProofValue | None:
 
 
 def _range_folded(_: Call, arrays: Sequence[Array]) -> Array | None:
-    """Return the numbers between scalars whose step leads from the first to the last."""
+    """Return the numbers of a RANGE of constants; None if the step leads away from the end."""
     if any(array.shape != () for array in arrays):
         return None
     start, limit, step = (array.item() for array in arrays)

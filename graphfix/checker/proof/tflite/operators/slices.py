@@ -1,4 +1,4 @@
-"""SLICE, STRIDED_SLICE, SPLIT and SPLIT_V: parts of an operand."""
+"""Rules of SLICE, STRIDED_SLICE, SPLIT and SPLIT_V, which return parts of an operand."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 _BOUNDS: Final = 3
-"""Operands of a STRIDED_SLICE behind the first."""
+"""The number of operands of a STRIDED_SLICE behind operand 0: begin, end and strides."""
 
 
 # --- SLICE ------------------------------------------------------------------------------------------------------------
 
 
 def _slice_sizes(call: Call) -> Dims:
-    """Return the sizes that a SLICE asks for; -1 is the rest of the axis behind the first element."""
+    """Return the sizes of a SLICE. A requested size of -1 means the rest of the axis from the begin on."""
     sizes, begin, size = call.sizes(0), call.vector(1), call.vector(2)
     if sizes is None or begin is None or size is None or not len(sizes) == len(begin) == len(size):
         return None
@@ -33,12 +33,14 @@ def _slice_sizes(call: Call) -> Dims:
 
 
 def _taken(call: Call, size: Size, begin: Size, count: Size) -> Size | None:
+    """Return the size of one axis after a SLICE; None if it is unknown."""
     if count == -1:
         return call.table.arithmetic.sub(size, begin)
     return count if call.table.arithmetic.least(count) >= 0 else None
 
 
 def _slice_integers(call: Call) -> ProofValue | None:
+    """Return the part that a SLICE cuts out of a vector of known integers."""
     content, begin, size = call.vector(0), call.known_integers(1), call.known_integers(2)
     kinds = {None if tensor is None else tensor.dtype for tensor in call.inputs[1:]}
     if call.vector(1) is None or call.vector(2) is None or len(kinds) != 1:
@@ -52,11 +54,12 @@ def _slice_integers(call: Call) -> ProofValue | None:
 
 
 def _slice_folded(_: Call, arrays: Sequence[Array]) -> Array | None:
+    """Return the part that a SLICE cuts out of a constant; None if the part does not lie inside the constant."""
     data, begin, size = arrays
     if not begin.shape == size.shape == (data.ndim,) or (begin < 0).any() or (size < -1).any():
         return None
     if (np.where(size < 0, begin, begin + size) > data.shape).any():
-        return None  # the kernel refuses it, where numpy would cut it short
+        return None  # The kernel refuses a slice that ends behind the operand, but numpy would shorten it.
     cuts = tuple(
         slice(start, None if count < 0 else start + count)
         for start, count in zip(begin.tolist(), size.tolist(), strict=True)
@@ -68,7 +71,7 @@ def _slice_folded(_: Call, arrays: Sequence[Array]) -> Array | None:
 
 
 def _strided_sizes(call: Call) -> Dims:
-    """Return the sizes of a STRIDED_SLICE. Axes behind those with bounds are kept."""
+    """Return the sizes of a STRIDED_SLICE. Axes behind those that have bounds are kept."""
     sizes = call.sizes(0)
     if sizes is None or call.integer("offset"):
         return None
@@ -90,7 +93,10 @@ def _strided_sizes(call: Call) -> Dims:
 
 
 def _left_by(call: Call, at: int, size: Size, bounds: tuple[Size | None, Size | None, Size | None]) -> Size | None:
-    """Return the size of an axis after the cut at place `at`. A bound that a mask leaves open need not be known."""
+    """Return the size of an axis after the cut with bounds at position `at`; None if it is unknown.
+
+    `bounds` is (begin, end, stride). A begin or end that is disabled by a mask need not be known.
+    """
     begin, end, stride = bounds
     is_open_end = [bool(call.integer(name) >> at & 1) for name in ("beginMask", "endMask")]
     if stride is None or (begin is None and not is_open_end[0]) or (end is None and not is_open_end[1]):
@@ -99,7 +105,7 @@ def _left_by(call: Call, at: int, size: Size, bounds: tuple[Size | None, Size | 
 
 
 def _bounds(call: Call, index: int) -> list[Size | None]:
-    """Return the elements of a vector, None for each that is unknown; an empty list if their number is unknown."""
+    """Return the elements of a vector, with None for each unknown element; [] if its length is unknown."""
     bounds, sizes = call.vector(index), call.sizes(index)
     if bounds is not None:
         return list(bounds)
@@ -107,16 +113,16 @@ def _bounds(call: Call, index: int) -> list[Size | None]:
 
 
 def _entries(call: Call, rank: int, count: int) -> list[tuple[int | None, int | None]] | None:
-    """Return, for each axis of the result before `shrinkAxisMask`, (axis of the operand, place in the bounds).
+    """Return, for each axis of the result before `shrinkAxisMask`, (axis of the operand, position in the bounds).
 
-    The axis is None for a new axis, and the place for an axis without bounds. Returns None for masks that LiteRT reads
-    in a way of its own.
+    The axis is None for a new axis. The position is None for an axis without bounds. Returns None for masks that LiteRT
+    reads differently from numpy.
     """
     new, ellipsis = call.integer("newAxisMask"), call.integer("ellipsisMask")
     made = sum(new >> at & 1 for at in range(count) if not ellipsis >> at & 1)
     ellipsis_length = rank - (count - made - bool(ellipsis))
     if ellipsis_length < bool(ellipsis) or ellipsis & (ellipsis - 1) or ellipsis >> count:
-        return None  # of an ellipsis that stands for no axis LiteRT makes one that stands for one
+        return None  # If an ellipsis stands for no axis, LiteRT treats it as one axis.
     found: list[tuple[int | None, int | None]] = []
     axis = 0
     for at in range(count):
@@ -132,7 +138,7 @@ def _entries(call: Call, rank: int, count: int) -> list[tuple[int | None, int | 
 
 
 def _cut(call: Call, size: Size, first: Size | None, last: Size | None, stride: Size) -> Size | None:
-    """Return the size of a cut of an axis, as numpy computes it; a bound of None is open."""
+    """Return the size of an axis after a cut, as numpy computes it. A bound of None is open."""
     bounds = (isinstance(first, int | None), isinstance(last, int | None), isinstance(stride, int))
     if isinstance(size, int) and all(bounds):
         return len(range(*slice(first, last, stride).indices(size)))
@@ -140,6 +146,7 @@ def _cut(call: Call, size: Size, first: Size | None, last: Size | None, stride: 
 
 
 def _strided_integers(call: Call) -> ProofValue | None:
+    """Return the part that a STRIDED_SLICE cuts out of a vector of known integers."""
     content, parts = call.vector(0), [call.known_integers(index) for index in (1, 2, 3)]
     if content is None or any(call.vector(index) is None for index in (1, 2, 3)):
         return None
@@ -159,7 +166,7 @@ def _strided_integers(call: Call) -> ProofValue | None:
 
 
 def _strided_folded(call: Call, arrays: Sequence[Array]) -> Array | None:
-    """Cut a constant with numpy's indices; masks leave bounds open."""
+    """Return the part of a constant, by numpy's indexing. Masks open bounds, insert axes and drop axes."""
     data, *bounds = arrays
     if len(bounds) != _BOUNDS or any(each.ndim != 1 or each.dtype != np.int32 for each in bounds):
         return None
@@ -194,7 +201,10 @@ def _split_sizes(call: Call) -> Dims:
 
 
 def split_part(call: Call, count: int, place: int) -> ProofValue | None:
-    """Return one part of known integers that SPLIT or SPLIT_V cuts; None if the part is not known."""
+    """Return one part of known integers that SPLIT or SPLIT_V cuts; None if the part is unknown.
+
+    `count` is the number of results, and `place` the number of this result.
+    """
     split = call.operator.name == "SPLIT"
     data, axis = (1, 0) if split else (0, 2)
     if call.integer("numSplits") != count:
@@ -215,7 +225,7 @@ def split_part(call: Call, count: int, place: int) -> ProofValue | None:
 
 
 def _parts(total: int, given: Sequence[int] | None) -> Sequence[int]:
-    """Return the lengths of the parts, of which one may be given as -1; () if they do not fit."""
+    """Return the lengths of the parts, of which one may be given as -1; () if they do not fit `total`."""
     rest = total - sum(size for size in given or () if size >= 0)
     sizes = [rest if size == -1 else size for size in given or ()]
     return sizes if sum(sizes) == total and min(sizes, default=0) >= 0 else ()

@@ -1,4 +1,4 @@
-"""DENSIFY: the elements of a sparse constant in row-major order."""
+"""The rule of DENSIFY, which returns the elements of a sparse constant in row-major order."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 _DENSE: Final = 0
-"""The format of a level that holds every coordinate. Levels of other formats list their coordinates."""
+"""The format of a level that contains every coordinate. Levels of other formats list their coordinates."""
 _MOST: Final = 1 << 26
-"""Elements of a sparse constant that is unpacked; a file of a few bytes may ask for any number."""
+"""The most elements of a sparse constant that is unpacked. A file of a few bytes may request any number."""
 
 
 def _unpacked(constants: Constants, call: Call) -> ProofValue | None:
-    """Return the constant that a DENSIFY makes of a sparse one."""
+    """Return the dense constant that a DENSIFY computes from a sparse constant; None if the operand is not one."""
     tensor = call.inputs[0] if call.inputs else None
     width = WIDTHS.get(call.result.dtype, 0)
     if tensor is None or tensor.dtype != call.result.dtype or tensor.stored != call.result.stored:
         return None
     try:
         payload = _unpacked_payload(tensor, width)
-    except (ValueError, IndexError, KeyError, TypeError):  # levels that do not fit
+    except (ValueError, IndexError, KeyError, TypeError):  # The levels do not fit each other or the shape.
         return None
     return None if payload is None else constants.view(tensor.dtype, tensor.stored, payload, width, call.description)
 
 
 def _unpacked_payload(tensor: Tensor, width: int) -> Payload | None:
-    """Return the elements of a sparse constant in row-major order, zeros in between; None for other constants.
+    """Return the elements of a sparse constant in row-major order, with zeros in between; None for other constants.
 
-    Source: SparsityParameters of the TFLite schema. The levels of a tree, in traversal order, name coordinates: of the
-    axes, then of the blocks that axes are cut into. Raises ValueError for levels that do not fit.
+    Source: SparsityParameters of the TFLite schema. The levels of a tree, in traversal order, are coordinates: first of
+    the axes, then of the blocks that axes are cut into. Raises ValueError for levels that do not fit.
     """
     if len(tensor.odd) != 2 or tensor.odd[0] != "sparse" or tensor.payload is None or not width:  # noqa: PLR2004
         return None
@@ -72,9 +72,9 @@ def _unpacked_payload(tensor: Tensor, width: int) -> Payload | None:
 def _is_tree(
     order: Sequence[int], levels: Sequence[Mapping[str, Any]], blocks: Sequence[int], shape: Sequence[int]
 ) -> bool:
-    """Return whether levels follow the schema: all axes, then the blocks in order, each of which cuts an axis.
+    """Return whether levels follow the schema: all axes, then the blocks, in the order of the axes that they cut.
 
-    LiteRT reads other levels in another way than they state.
+    LiteRT reads other levels differently from what they state.
     """
     count, total = len(shape), len(shape) + len(blocks)
     ranges = [list(range(count)), list(range(count, total))]
@@ -92,9 +92,9 @@ def _is_tree(
 
 
 def _coordinates(levels: list[Mapping[str, Any]], most: int) -> NDArray[np.int64]:
-    """Return a row for each leaf, with its coordinate in every level. The levels are walked from the root.
+    """Return a row for each leaf of the tree, with the leaf's coordinate in every level.
 
-    Raises ValueError for more than `most` leaves.
+    The levels are read from the root. Raises ValueError for more than `most` leaves.
     """
     rows = np.zeros((1, 0), np.int64)
     for level in levels:

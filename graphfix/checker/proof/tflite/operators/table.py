@@ -1,4 +1,4 @@
-"""Which TFLite operators broadcast, and how: the proof's own table, from the operators' definitions."""
+"""The proof's table of TFLite operators: which operators broadcast, and how. From the operators' definitions."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ EACH: Final = frozenset(
     "ADD SUB MUL DIV POW FLOOR_DIV FLOOR_MOD SQUARED_DIFFERENCE LESS LESS_EQUAL GREATER GREATER_EQUAL EQUAL NOT_EQUAL"
     " LOGICAL_AND LOGICAL_OR BITWISE_XOR RIGHT_SHIFT MAXIMUM MINIMUM SELECT_V2".split()
 )
-"""One element of each operand for each element of the result, right-aligned."""
+"""Operators that compute each result element from one element of each operand. Operands broadcast, right-aligned."""
 
 UNARY: Final = frozenset(
     "ABS NEG CEIL FLOOR ROUND COS SIN EXP LOG SQRT RSQRT SQUARE RELU RELU6 RELU_N1_TO_1 RELU_0_TO_1 ELU LEAKY_RELU"
     " LOGISTIC TANH HARD_SWISH GELU LOGICAL_NOT SIGN CAST DEQUANTIZE QUANTIZE REAL IMAG COMPLEX_ABS".split()
 )
-"""One element of the operand for each element of the result."""
+"""Operators that compute each result element from one element of the operand."""
 
 STATEFUL: Final = frozenset(
     "READ_VARIABLE ASSIGN_VARIABLE VAR_HANDLE HASHTABLE HASHTABLE_FIND HASHTABLE_IMPORT HASHTABLE_SIZE CALL_ONCE"
     " RANDOM_STANDARD_NORMAL RANDOM_UNIFORM MULTINOMIAL STABLEHLO_RNG_BIT_GENERATOR STABLEHLO_CUSTOM_CALL CALL".split()
 )
-"""Their results depend on what was done before, or changes it: their order counts."""
+"""Operators whose results depend on earlier operators, or that change later results. Their order matters."""
 
 CHOOSING: Final = frozenset({"SELECT", "SELECT_V2"})
-"""Where each operand has one element, their result keeps the shape that the file declares."""
+"""Operators whose result has the shape that the file declares if each operand has one element."""

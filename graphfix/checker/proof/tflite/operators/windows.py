@@ -1,4 +1,4 @@
-"""Operators on images and blocks: convolutions, pools, pads, resizes, and blocks that become depth or batch."""
+"""Rules of operators on images: convolutions, pools, pads, resizes, and blocks that become depth or batch."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 _IMAGE: Final = 4
-"""Batch, height, width, channels."""
+"""The number of axes of an image: batch, height, width, channels."""
 _PLANE: Final = 2
 _SAME: Final = 0
-"""The padding with which a window starts at each stride."""
+"""The padding SAME, with which the result has a window for each stride."""
 _COUNTS: Final = frozenset({"int32", "int64"})
-"""The types of paddings, crops and blocks."""
+"""The element types of paddings, crops and blocks."""
 
 
 def _convolution(call: Call) -> Dims:
+    """Return the sizes of a CONV_2D or DEPTHWISE_CONV_2D. The number of channels is a size of the weight."""
     weight, dilations = call.sizes(1), (call.integer("dilationHFactor"), call.integer("dilationWFactor"))
     if weight is None or len(weight) != _IMAGE:
         return None
@@ -32,14 +33,17 @@ def _convolution(call: Call) -> Dims:
 
 
 def _pool(call: Call) -> Dims:
+    """Return the sizes of an AVERAGE_POOL_2D or MAX_POOL_2D."""
     sizes, window = call.sizes(0), (call.integer("filterHeight"), call.integer("filterWidth"))
     return _spatial(call, window, (1, 1), sizes[-1]) if sizes else None
 
 
 def _spatial(call: Call, window: Sizes, dilations: tuple[int, int], channels: Size) -> Dims:
-    """Return the sizes of an image's windows: as many as strides fit in (SAME), or as whole windows fit in (VALID).
+    """Return the sizes of the result of a window operator on an image [batch,height,width,channels].
 
-    If no window fits, LiteRT's kernels state a size of 0, which may also be on the other axis: both are unknown then.
+    With padding SAME there is a window for each stride; with VALID, only windows that lie inside the image. `window` is
+    the height and the width of a window. If no window fits, LiteRT's kernels state a size of 0, perhaps on the other
+    axis, so height and width are then unknown.
     """
     sizes = call.sizes(0)
     if sizes is None or len(sizes) != _IMAGE:
@@ -62,6 +66,7 @@ def _spatial(call: Call, window: Sizes, dilations: tuple[int, int], channels: Si
 
 
 def _padded(call: Call) -> Dims:
+    """Return the sizes of a pad: each size plus the padding in front and behind."""
     sizes, around = call.sizes(0), _pairs(call, 1)
     if sizes is None or around is None or len(around) != len(sizes):
         return None
@@ -69,7 +74,7 @@ def _padded(call: Call) -> Dims:
 
 
 def _pairs(call: Call, index: int) -> list[tuple[int, int]] | None:
-    """Return the rows of a constant [axes,2] of whole numbers; None for any other operand."""
+    """Return the rows of a constant [axes,2] of integers; None for any other operand."""
     array = constant_folding.constant_array(call.operand(index))
     if array is None or array.ndim != _PLANE or array.shape[1] != _PLANE or array.dtype.name not in _COUNTS:
         return None
@@ -77,6 +82,7 @@ def _pairs(call: Call, index: int) -> list[tuple[int, int]] | None:
 
 
 def _resized(call: Call) -> Dims:
+    """Return the sizes of a resized image. Operand 1 contains the new height and width."""
     sizes, wanted = call.sizes(0), call.target(1)
     if sizes is None or len(sizes) != _IMAGE:
         return None
@@ -84,7 +90,10 @@ def _resized(call: Call) -> Dims:
 
 
 def _blocks(*, to_space: bool) -> SizesRule:
-    """Return the rule of DEPTH_TO_SPACE or SPACE_TO_DEPTH: blocks of the plane become depth, or the reverse."""
+    """Return the sizes rule of DEPTH_TO_SPACE (`to_space`) or SPACE_TO_DEPTH.
+
+    DEPTH_TO_SPACE moves depth into blocks of height and width; SPACE_TO_DEPTH does the reverse.
+    """
 
     def rule(call: Call) -> Dims:
         sizes, block = call.sizes(0), call.integer("blockSize")
@@ -99,7 +108,7 @@ def _blocks(*, to_space: bool) -> SizesRule:
 
 
 def _space_to_batch(call: Call) -> Dims:
-    """Return the sizes after padded axes are cut into blocks, which go to the batch."""
+    """Return the sizes of a SPACE_TO_BATCH_ND: axes are padded and cut into blocks, and the blocks become batch."""
     sizes, blocks, around = call.sizes(0), call.known_integers(1), _pairs(call, 2)
     if sizes is None or not blocks or around is None or len(around) != len(blocks) or len(blocks) >= len(sizes):
         return None
@@ -112,7 +121,10 @@ def _space_to_batch(call: Call) -> Dims:
 
 
 def _batch_to_space(call: Call) -> Dims:
-    """Return the sizes after blocks of the batch go to the axes behind it, which are then cropped."""
+    """Return the sizes of a BATCH_TO_SPACE_ND: parts of the batch become blocks of the next axes.
+
+    These axes are then cropped.
+    """
     sizes, blocks, around = call.sizes(0), call.known_integers(1), _pairs(call, 2)
     if sizes is None or not blocks or around is None or len(around) != len(blocks) or len(blocks) >= len(sizes):
         return None

@@ -1,1 +1,1 @@
-"""Read a TFLite model into terms: its inputs and their sizes, subgraphs, loops and branches."""
+"""Read a TFLite model into terms: its inputs and their sizes, subgraphs, operators, loops and branches."""

@@ -1,9 +1,11 @@
-"""An IF whose condition is known, and a WHILE whose trip count is: their results are those of the subgraphs that run.
+"""Read an IF with a known condition, and a WHILE with a known trip count, as the subgraphs that really run.
 
-A condition is known if it is a constant when it is read. So a trip count is found by reading: if the condition of a
-trip is not a constant, the loop is read as a loop. LiteRT copies what a trip returns, one by one, into the body's
-inputs for the next trip, so no body is unrolled that returns an input at another place. Operators with a state differ
-from trip to trip, so no body with one is unrolled.
+A condition is known if it is a constant when the IF or WHILE is read. A trip count is found by reading trips. If the
+condition of a trip is not a constant, the loop is read as a loop. Two kinds of bodies are not unrolled:
+
+- Bodies that return an input at another position. LiteRT copies the results of a trip one by one into the inputs for
+  the next trip, and so overwrites an input that is still needed.
+- Bodies with operators that keep a state. These operators differ from trip to trip.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 _BRANCHES: Final = {True: "thenSubgraphIndex", False: "elseSubgraphIndex"}
 _TEST, _BODY = "condSubgraphIndex", "bodySubgraphIndex"
 _MOST_OPERATORS: Final = 1 << 14
-"""Operators that are read for the trips of one loop."""
+"""The most operators that are read for the trips of one loop."""
 
 
 class Reader(Protocol):
@@ -36,14 +38,17 @@ class Reader(Protocol):
     unrolled: frozenset[int]
 
     def run(self, index: int, given: Sequence[ProofValue], path: str) -> tuple[ProofValue, ...]:
-        """Read a subgraph with these values as its inputs; return its outputs."""
+        """Read a subgraph with the values `given` as its inputs. Return its outputs."""
 
     def bodies(self, operator: Operator, views: Sequence[ProofValue | None], place: str) -> tuple[object, ...] | None:
-        """Read the subgraphs that an operator runs."""
+        """Read the subgraphs that an operator runs.
+
+        Return a part of the operator's key, or None if it runs no subgraph.
+        """
 
 
 def path_of(place: str, option: str) -> str:
-    """Return the path of a body: `main/IF#0.then` for the option `thenSubgraphIndex`."""
+    """Return the path of a body: `main/IF#0.then` for the place `main/IF#0` and the option `thenSubgraphIndex`."""
     return f"{place}.{option.partition('SubgraphIndex')[0]}"
 
 
@@ -61,9 +66,10 @@ def always_taken(operator: Operator, views: Sequence[ProofValue | None]) -> int 
 def branch_taken(
     reader: Reader, operator: Operator, views: Sequence[ProofValue | None], index: int, place: str
 ) -> list[ProofValue]:
-    """Return the results of the branch that is always taken. Raises UnprovedError.
+    """Return the results of the branch that an IF always runs. Raises UnprovedError.
 
-    Both branches are read first, since a runtime loads both. Effects of that reading are dropped.
+    `index` is the branch's subgraph. Both branches are read first, because a runtime loads both. Effects of that
+    reading are dropped.
     """
     effects, occurrences = len(reader.effects), dict(reader.occurrences)
     reader.bodies(operator, views, place)
@@ -79,7 +85,12 @@ def branch_taken(
 
 
 def fewer(one: Model, two: Model, reached: Sequence[Collection[int]]) -> frozenset[int]:
-    """Return the bodies that fewer loops of the second file run. They are unrolled in both files."""
+    """Return the loop bodies that fewer loops run in the second file than in the first.
+
+    They are unrolled in both files.
+
+    `reached` contains for each file the subgraphs that may run.
+    """
     ours, theirs = (
         Counter(
             dict(operator.bodies).get(_BODY, -1)
@@ -100,9 +111,10 @@ def as_trips(
     place: str,
     as_loop: Callable[[], object],
 ) -> list[ProofValue] | None:
-    """Return the results of a WHILE of known trip count; None if it is read as a loop, or for other operators.
+    """Return the results of a WHILE by reading its trips; None if the trip count is unknown, or for other operators.
 
-    `as_loop` reads the loop as a loop, since a runtime loads it. Effects of that reading are dropped.
+    `as_loop` reads the WHILE as a loop. It is called first, because a runtime loads the loop. Effects of that reading
+    are dropped.
     """
     found = dict(operator.bodies)
     test, body = found.get(_TEST, -1), found.get(_BODY, -1)
@@ -127,7 +139,11 @@ def as_trips(
 
 
 def _carries(model: Model, graph: Subgraph, operator: Operator) -> bool:
-    """Return whether each trip passes its values on unchanged: equal numbers and types, and no shared memory."""
+    """Return whether each trip of a WHILE passes its results on unchanged to the next trip.
+
+    The numbers and types of values must be equal everywhere, and inputs must not be constants. Each result of the body
+    must be computed in the body, or be the input at the same position.
+    """
     found = dict(operator.bodies)
     if not all(0 < found.get(key, -1) < len(model.subgraphs) for key in (_TEST, _BODY)):
         return False
@@ -138,7 +154,7 @@ def _carries(model: Model, graph: Subgraph, operator: Operator) -> bool:
     if len(set(kinds)) > 1 or None in kinds[0] or [test.tensors[at].dtype for at in test.outputs] != ["bool"]:
         return False
     if any(where.tensors[at].payload is not None for where in (test, body) for at in where.inputs):
-        return False  # LiteRT writes over the constant whose memory that is
+        return False  # LiteRT writes over a constant that is an input.
     made = {tensor for each in body.operators for tensor in each.outputs}
     own = all(given in made or given == taken for taken, given in zip(body.inputs, body.outputs, strict=True))
     return own and len(set(body.outputs)) == len(body.outputs) and len(set(body.inputs)) == len(body.inputs)

@@ -1,4 +1,4 @@
-"""The inputs of a TFLite model: their sizes as declared and as asked for, and constants in their place."""
+"""The inputs of a TFLite model: their declared and requested sizes, and constants that the user sets in their place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ InputSizes = dict[str, "tuple[int | str, ...] | None"]
 
 
 def input_dims(model: Model) -> InputSizes:
-    """Return the dims of the main subgraph's inputs as symbols, since every input may be resized."""
+    """Return the sizes of the main subgraph's inputs as labels `name[axis]`, because callers may resize every input.
+
+    The result is None for an input of unknown rank.
+    """
     return {
         name: None if tensor.dims is None else tuple(f"{name}[{axis}]" for axis in range(len(tensor.dims)))
         for name, tensor in _inputs(model)
@@ -38,13 +41,16 @@ def input_dims(model: Model) -> InputSizes:
 
 
 def _inputs(model: Model) -> Iterator[tuple[str, Tensor]]:
-    """Yield the main subgraph's inputs, each with its own name."""
+    """Yield (unique name, tensor) for each input of the main subgraph."""
     for at, name in own_names(model).items():
         yield name, model.subgraphs[0].tensors[at]
 
 
 def sizes_by_name(model: Model) -> InputSizes:
-    """Return the sizes of the main subgraph's inputs, by each name that an input has: numbers, or `name[axis]`."""
+    """Return the sizes of the main subgraph's inputs, by all names of each input: numbers, or labels `name[axis]`.
+
+    The result is None for an input of unknown rank.
+    """
     own = own_names(model)
     found: InputSizes = {}
     for name, at in input_names(model).items():
@@ -56,7 +62,10 @@ def sizes_by_name(model: Model) -> InputSizes:
 
 
 def bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Model:
-    """Return the model with the sizes of the main inputs bound: by `name[axis]`, or by whole shapes."""
+    """Return the model with the sizes of the main inputs bound, by labels `name[axis]` or by shapes.
+
+    Raises UnprovedError if a bound size contradicts a declared size.
+    """
     if not model.subgraphs or not (bindings or shapes):
         return model
     main = model.subgraphs[0]
@@ -75,9 +84,10 @@ def bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Sequen
 def sizes_of(
     arithmetic: Arithmetic, name: str, tensor: Tensor, at: tuple[int, int], equal: EqualSizes
 ) -> Iterator[Size]:
-    """Yield the sizes of an input of known rank; `at` is (subgraph, place of the input). A free size is a symbol.
+    """Yield the sizes of an input of known rank. A free size is a symbol.
 
-    In the main subgraph, sizes that the user states as equal are one symbol, and a stated sum is a sum of symbols.
+    `at` is (subgraph, position of the input). In the main subgraph, sizes that the user states to be equal are one
+    symbol, and a stated sum is a sum of symbols.
     """
     for axis, size in enumerate(tensor.dims or ()):
         label = f"{name}[{axis}]"
@@ -100,9 +110,9 @@ def sizes_of(
 
 
 def without_set(one: Model, two: Model, values: Mapping[str, InputValue]) -> tuple[Model, Mapping[str, InputValue]]:
-    """Return the first model with constants for the set inputs that the second lacks, and the remaining values.
+    """Return the first model with constants for the set inputs that the second model lacks, and the remaining values.
 
-    Raises GraphfixError for an unknown name, or for a value that does not fit.
+    Raises BindingError for an unknown name, or for a value that does not fit.
     """
     names, found = input_names(one), set_arrays(one, values)
     own, kept = own_names(one), set(own_names(two).values())
@@ -125,11 +135,15 @@ def without_set(one: Model, two: Model, values: Mapping[str, InputValue]) -> tup
 
 
 def _without(entries: tuple[tuple[str, int], ...], tensors: tuple[int, ...]) -> tuple[tuple[str, int], ...]:
+    """Return the entries of a signature without these tensors."""
     return tuple((name, at) for name, at in entries if at not in tensors)
 
 
 def set_arrays(model: Model, values: Mapping[str, InputValue]) -> dict[int, Array]:
-    """Return the values by place among the main inputs. Raises GraphfixError for a value that does not fit."""
+    """Return the values that the user sets, by position among the main inputs.
+
+    Raises BindingError for an unknown name, or for a value that does not fit.
+    """
     names = input_names(model)
     refuse_unknown(values, list(names))
     found: dict[int, Array] = {}
@@ -141,10 +155,11 @@ def set_arrays(model: Model, values: Mapping[str, InputValue]) -> dict[int, Arra
 
 
 def set_constant(constants: Constants, tensor: Tensor, array: Array) -> ProofValue:
-    """Return the constant that takes the place of an input."""
+    """Return the constant that replaces an input."""
     axis = None if tensor.quantization is None else tensor.quantization.axis
     return constants.view(tensor.dtype, array.shape, _held(array), WIDTHS[tensor.dtype], tensor.name, axis)
 
 
 def _held(array: Array) -> Payload:
+    """Return the elements of an array as little-endian bytes."""
     return stored_bytes(array.astype(array.dtype.newbyteorder("<")).tobytes())

@@ -1,7 +1,7 @@
 """Find sizes of a loop's state that are equal before each iteration.
 
-Two sizes are equal if the caller passes equal ones, and an iteration that gets equal ones returns equal ones. To find
-out, the body is read on values of which nothing else is known, in a table of terms that is then dropped.
+Two sizes are equal if the caller passes equal sizes, and if an iteration with equal sizes returns equal sizes. To find
+this out, the body is read once more, with new terms as its inputs and in a separate table of terms.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 BODY = "bodySubgraphIndex"
 Spot: TypeAlias = tuple[int, int]
-"""(input, axis)."""
+"""A size of the state: (input of the body, axis)."""
 Classes: TypeAlias = "Mapping[Spot, object]"
-"""By undeclared size: a key that equal sizes share."""
+"""For each undeclared size, a key that equal sizes share."""
 
 
 class Reading(Protocol):
@@ -42,12 +42,15 @@ class Reading(Protocol):
         ...
 
     def run(self, index: int, given: Sequence[ProofValue], path: str) -> tuple[ProofValue, ...]:
-        """Read a subgraph."""
+        """Read a subgraph, and return its outputs."""
         ...
 
 
 def alike(reading: Reading, operator: Operator, operands: Sequence[ProofValue | None]) -> Mapping[Spot, Spot]:
-    """Return, for each size of a loop's state, the first size that always equals it; {} for other operators."""
+    """Return, for each undeclared size of a WHILE's state, the first size that always equals it.
+
+    Returns {} if no two sizes are equal, and for other operators.
+    """
     at = dict(operator.bodies).get(BODY, -1)
     if operator.name != "WHILE" or not 0 <= at < len(reading.model.subgraphs):
         return {}
@@ -63,13 +66,13 @@ def alike(reading: Reading, operator: Operator, operands: Sequence[ProofValue | 
 
 
 def _open(graph: Subgraph) -> list[Spot]:
-    """Return the sizes of a body's inputs that the file leaves open."""
+    """Return the sizes of a body's inputs that the file does not declare."""
     dims = [graph.tensors[tensor].dims for tensor in graph.inputs]
     return [(at, axis) for at, each in enumerate(dims) for axis, size in enumerate(each or ()) if size is None]
 
 
 def _split(classes: Classes, views: Sequence[ProofValue | None]) -> dict[Spot, object]:
-    """Split classes of sizes that differ in these values."""
+    """Return `classes` with those classes split whose sizes differ in the values `views`."""
     found: dict[Spot, object] = {}
     for spot, size_class in classes.items():
         view = views[spot[0]] if spot[0] < len(views) else None
@@ -79,12 +82,13 @@ def _split(classes: Classes, views: Sequence[ProofValue | None]) -> dict[Spot, o
 
 
 def _firsts(classes: Classes) -> Mapping[Spot, Spot]:
+    """Return, for each size, the first size of its class."""
     first: dict[object, Spot] = {}
     return {spot: first.setdefault(size_class, spot) for spot, size_class in classes.items()}
 
 
 def _turn(reading: Reading, at: int, same: Mapping[Spot, Spot]) -> Sequence[ProofValue | None]:
-    """Return the state after one iteration with these equal sizes; () if the body can't be read."""
+    """Return the results of one iteration in which the sizes in `same` are equal; () if the body can't be read."""
     table = TermTable(Algebra(), budget=reading.table.budget)
     scratch = replace(
         reading, table=table, constants=Constants(table), inventory=Known([]), effects=[], occurrences={}, notes=None

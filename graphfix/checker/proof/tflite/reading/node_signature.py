@@ -1,4 +1,7 @@
-"""What the key of a term contains of a TFLite operator: its name, options and types, in one spelling of equal ones."""
+"""The part of a term's key that describes a TFLite operator: its name, options and types.
+
+Options and operators of equal meaning have one notation.
+"""
 
 from __future__ import annotations
 
@@ -16,23 +19,29 @@ if TYPE_CHECKING:
 
 _PAIR: Final = 2
 _IMAGE: Final = 4
-"""Batch, height, width, channels."""
+"""The number of axes of an image: batch, height, width, channels."""
 _NEAREST: Final = "RESIZE_NEAREST_NEIGHBOR"
 _OLD_COORDINATES: Final = ("alignCorners", False), ("halfPixelCenters", False)
 _CENTERS: Final = ("alignCorners", False), ("halfPixelCenters", True)
 _WITH_AXIS: Final[Mapping[str, int]] = {"CONCATENATION": 0, "GATHER": 0, "UNPACK": 0, "PACK": 1}
-"""Operators whose option `axis` may be negative. The number is how many axes the result has more than operand 0."""
+"""Operators whose option `axis` may be negative.
+
+Kernels add the rank of operand 0, and this number, to a negative axis.
+"""
 _SHARED_NAMES: Final[Mapping[str, str]] = {
     "SELECT": "SELECT", "SELECT_V2": "SELECT", "REAL": "REAL", "RFFT2D": "RFFT2D",
 }  # fmt: skip
-"""Operators whose options have no fields, by what they compute once their operands' maps are known."""
+"""Operators whose options have no fields, and a name that operators with equal results share.
+
+The results are equal if the operands have equal maps.
+"""
 
 
 def signature(call: Call) -> tuple[object, ...] | None:
-    """Return the part of a term's key besides the operands' elements.
+    """Return the part of a term's key that is independent of the operands' elements: options, types and quantization.
 
-    Returns None if an operand is missing, if its scales follow an axis that is no axis of its core, or if the result
-    has scales along an axis.
+    Returns None if an operand is missing, or if the result has scales along an axis. The result is also None if an
+    operand's scales follow an axis that is not an axis of the operand's core.
     """
     parameters = []
     for tensor, view in zip(call.inputs, call.views, strict=True):
@@ -52,15 +61,15 @@ def signature(call: Call) -> tuple[object, ...] | None:
 
 
 def _kind(call: Call) -> tuple[object, ...]:
-    """Return an operator's table and version, or the name that operators of several names share."""
+    """Return an operator's key and version, or only the name that several operators share."""
     name = shared_name(call)
     return (call.operator.key, call.operator.version) if name is None else (name,)
 
 
 def shared_name(call: Call) -> str | None:
-    """Return the name of what operators of several names compute; None for other operators.
+    """Return the name that operators with equal results share, such as SELECT for SELECT_V2; None for other operators.
 
-    A CAST of complex numbers returns the real part.
+    A CAST from complex numbers to float32 returns the real part, so its name is REAL.
     """
     if call.operator.name != "CAST":
         return _SHARED_NAMES.get(call.operator.name)
@@ -70,7 +79,11 @@ def shared_name(call: Call) -> str | None:
 
 
 def quantized(quantization: Quantization | None, view: ProofValue | None) -> tuple[object, object] | None:
-    """Return the parameters, and the axis of the core that the scales follow, which a lift does not change."""
+    """Return (parameters, axis of the core that the scales follow); None for a tensor without quantization.
+
+    A lift does not change this axis. The axis is None for one scale, and ("declared", axis) if the scales do not follow
+    an axis of the core.
+    """
     if quantization is None:
         return None
     axis = quantization.axis
@@ -87,9 +100,12 @@ def type_of(tensor: Tensor) -> tuple[object, ...]:
 
 
 def stated(operator: Operator, tensor: Tensor) -> tuple[object, ...]:
-    """Return what the file states of a result: type, quantization and rank, and for some operators the shape.
+    """Return the properties that the file states of a result: type, quantization and rank.
 
-    Those operators take their shape from the file. Others compare the rank.
+    For some operators, the shape too.
+
+    Operators in `CHOOSING` and `STATEFUL`, StableHLO and custom operators use the shape from the file. Other kernels
+    only compare the rank.
     """
     name = operator.name
     if name in CHOOSING or name in STATEFUL or name.startswith(("STABLEHLO", "custom ")):
@@ -98,7 +114,7 @@ def stated(operator: Operator, tensor: Tensor) -> tuple[object, ...]:
 
 
 def keeps_quantization(call: Call) -> bool:
-    """Return whether the result is quantized as operand 0 is, both with one scale or none."""
+    """Return whether the result and operand 0 have equal quantization: one scale, or none."""
     tensor = call.inputs[0] if call.inputs else None
     ours = None if tensor is None else tensor.quantization
     theirs = call.result.quantization
@@ -108,22 +124,22 @@ def keeps_quantization(call: Call) -> bool:
 
 
 def hybrid(tensors: Sequence[Tensor | None]) -> bool:
-    """Return whether floats meet integers of 8 bits or less.
+    """Return whether the operands include both float32 and integers of 8 bits or less.
 
-    How kernels round such a product depends on which operand is a constant.
+    The kernel's rounding then depends on which operand is a constant.
     """
     kinds = {tensor.dtype for tensor in tensors if tensor is not None}
     return "float32" in kinds and not kinds.isdisjoint(("int8", "uint8", "int4"))
 
 
-# --- one spelling of options that mean the same -----------------------------------------------------------------------
+# --- one notation for options of equal meaning ------------------------------------------------------------------------
 
 
 def canonical(operator: Operator, views: Sequence[ProofValue | None]) -> Operator:
-    """Return an operator with canonical options: a positive axis, and RESIZE by the centers of elements.
+    """Return an operator with canonical options: a positive axis, and a nearest RESIZE by the centers of elements.
 
-    A nearest RESIZE by a power of 2 chooses the same elements by its old coordinates as by centers: floor(i / f) is
-    floor((i + 0.5) / f) for whole i and f, and floats divide by a power of 2 without rounding.
+    A nearest RESIZE by a power of 2 selects the same elements by its old coordinates as by centers: floor(i / f) equals
+    floor((i + 0.5) / f) for integers i and f, and dividing a float by a power of 2 does not round.
     """
     if operator.name in _WITH_AXIS:
         return _counted_from_the_front(operator, views)
@@ -142,7 +158,10 @@ def canonical(operator: Operator, views: Sequence[ProofValue | None]) -> Operato
 
 
 def _counted_from_the_front(operator: Operator, views: Sequence[ProofValue | None]) -> Operator:
-    """Return an operator with its negative axis as a positive one: kernels add the rank."""
+    """Return an operator with its negative axis replaced by the positive one.
+
+    Kernels add the rank to a negative axis.
+    """
     axis, data = operator.options.get("axis"), views[0] if views else None
     if not isinstance(axis, int) or axis >= 0 or data is None or data.sizes is None:
         return operator

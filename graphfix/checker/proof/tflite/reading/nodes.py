@@ -1,4 +1,4 @@
-"""Read a TFLite operator whose operands are read by maps into a term."""
+"""Read a TFLite operator into a term if it reads its operands by indexing maps, such as an operator that broadcasts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 
 _PAIR: Final = 2
 _WHOLE: Final = frozenset({"int32", "int64"})
-"""The types for which x * 1 and x + 0 are x. For floats they are not: kernels replace an infinity by the largest float,
-and XNNPACK replaces subnormal numbers by 0."""
+"""The types for which x * 1 and x + 0 are x.
+
+For floats they are not: kernels replace an infinity by the largest float, and XNNPACK replaces subnormal numbers by 0.
+"""
 _COMMUTATIVE: Final = frozenset("ADD MUL MAXIMUM MINIMUM LOGICAL_AND LOGICAL_OR BITWISE_XOR EQUAL NOT_EQUAL".split())
 _EXACT: Final = frozenset({*_WHOLE, "bool", "int8", "uint8", "int16", "uint16", "uint32"})
 
 
 def read(call: Call) -> ProofValue | None:
-    """Return the result of an operator that reads its operands by maps; None if it reads them exactly."""
+    """Return the result of an operator that reads its operands by indexing maps; None if it reads whole operands."""
     given = [view for view in call.views if view is not None]
     key = signature(call)
     if not given or len(given) < len(call.views) or key is None:
@@ -37,7 +39,7 @@ def read(call: Call) -> ProofValue | None:
     if kernel_choice.by_place(call, given[0]):
         return _in_place(call, key, given[0])
     dropped = dropped_rank(call, given)
-    if dropped:  # the kernel sets return results of different ranks
+    if dropped:  # The kernel sets return results of different ranks.
         return call.table.result(("rank", *key, dropped, *given), call.description, None)
     result = _broadcast(call, (*key, *kernel_choice.ways(call, given)), _in_order(call, key, given))
     if result is not None:
@@ -48,7 +50,10 @@ def read(call: Call) -> ProofValue | None:
 
 
 def _in_place(call: Call, key: tuple[object, ...], view: ProofValue) -> ProofValue:
-    """Return the result of an operator whose elements depend on their place among all, unit axes apart."""
+    """Return the result of an operator whose elements depend on their place in the operand.
+
+    Unit axes do not change places.
+    """
     if view.axes is None or view.sizes is None:
         return call.table.result(("in place", *key, view), call.description, None)
     kept = [axis for axis, size in enumerate(view.sizes) if size != 1]
@@ -59,9 +64,10 @@ def _in_place(call: Call, key: tuple[object, ...], view: ProofValue) -> ProofVal
 
 
 def _in_order(call: Call, key: tuple[object, ...], views: Sequence[ProofValue]) -> Sequence[ProofValue]:
-    """Return the operands of a commutative operator in the order in which the same operands were read first.
+    """Return the operands of a commutative operator in the order in which equal operands were read first.
 
-    Floats keep their order, since kernels return the bits of one operand for two NaNs. Quantized integers keep it too.
+    Floats keep their order, because kernels return the bits of one operand if both are NaN. Quantized integers keep
+    their order too.
     """
     tensors = [tensor for tensor in call.inputs if tensor is not None]
     if call.operator.name not in _COMMUTATIVE or len(views) != _PAIR:
@@ -75,14 +81,14 @@ def _in_order(call: Call, key: tuple[object, ...], views: Sequence[ProofValue]) 
 
 
 def _enter_whole(call: Call, result: ProofValue) -> None:
-    """Record the whole number that a CAST converts to a float: a RANGE may count to it."""
+    """Record the integer that a CAST converts to a float, because a RANGE may count to this float."""
     content = call.content(0) if call.operator.name == "CAST" and call.result.dtype == "float32" else None
     if content is not None and len(content) == 1 and result.sizes == () and call.result.quantization is None:
         result.core.content = content
 
 
 def _broadcast(call: Call, key: tuple[object, ...], views: Sequence[ProofValue]) -> ProofValue | None:
-    """Return the term of an element-wise operator, or of one with a rule of its own; None for other operators."""
+    """Return the term of an element-wise operator, or of an operator with a rule for maps, else None."""
     name = call.operator.name
     if name in EACH:
         return broadcast.elementwise(call.table, key, views, call.description)
@@ -93,7 +99,7 @@ def _broadcast(call: Call, key: tuple[object, ...], views: Sequence[ProofValue])
 
 
 def beside_neutral(call: Call) -> ProofValue | None:
-    """Return the other operand, stretched, for a product with ones or a sum with zeros; else None."""
+    """Return the other operand, stretched, for an integer product with ones or an integer sum with zeros; else None."""
     tensors = [tensor for tensor in (*call.inputs, call.result) if tensor is not None]
     if len(call.views) != _PAIR or call.integer("fusedActivationFunction") or {each.dtype for each in tensors} - _WHOLE:
         return None

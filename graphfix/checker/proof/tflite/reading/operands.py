@@ -23,7 +23,10 @@ LARGEST: Mapping[str, int] = MappingProxyType({"int32": (1 << 31) - 1, "int64": 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An operator with its operands."""
+    """An operator with its operands, and with the tensor of one result.
+
+    `views` contains the proof values of the operands, and `inputs` their tensors; None for a missing operand.
+    """
 
     table: TermTable
     operator: Operator
@@ -32,10 +35,10 @@ class Call:
     result: Tensor
     description: str
     chain: Chain | None = None
-    """The chain of operators that XNNPACK may replace by a lookup table, and the operator's place in it."""
+    """The chain of operators that XNNPACK may replace by a lookup table, with the operator's position in it."""
 
     def operand(self, index: int) -> ProofValue | None:
-        """Return an operand; None if it is missing."""
+        """Return the value of an operand; None if it is missing."""
         return self.views[index] if index < len(self.views) else None
 
     def sizes(self, index: int) -> Sizes | None:
@@ -44,7 +47,10 @@ class Call:
         return None if view is None else view.sizes
 
     def content(self, index: int) -> Sizes | None:
-        """Return the elements of a scalar or vector: known integers or sizes, of its tensor's type. None if unknown."""
+        """Return the elements of a scalar or vector as known integers or sizes; None if they are unknown.
+
+        The integers must have the type of the operand's tensor, which must not be quantized.
+        """
         view = self.operand(index)
         tensor = self.inputs[index] if index < len(self.inputs) else None
         if view is None or tensor is None or tensor.quantization is not None or tensor.dtype != integer_type(view):
@@ -52,18 +58,21 @@ class Call:
         return view.content
 
     def vector(self, index: int) -> Sizes | None:
-        """Return the elements of an operand that must be a vector, such as a shape; None if unknown."""
+        """Return the elements of an operand that must be a vector, such as a shape; None if they are unknown."""
         view = self.operand(index)
         return None if view is None or view.sizes is None or len(view.sizes) != 1 else self.content(index)
 
     def target(self, index: int) -> Sizes | None:
-        """Return a requested shape; None if a size in it may be negative, which has another meaning."""
+        """Return a requested shape; None if it is unknown, or if a term in it may be negative.
+
+        A negative size has another meaning, for example -1 in a RESHAPE.
+        """
         given = self.vector(index)
         terms = [size for size in given or () if not isinstance(size, int)]
         return None if any(self.table.arithmetic.least(size) < 0 for size in terms) else given
 
     def known_integers(self, index: int) -> tuple[int, ...] | None:
-        """Return the elements of an operand if all are numbers, else None."""
+        """Return the elements of an operand if all of them are numbers, else None."""
         return numbers(self.content(index))
 
     def option(self, name: str) -> object:
@@ -76,13 +85,23 @@ class Call:
         return value if isinstance(value, int) else 0
 
     def result_sizes(self, terms: Sizes, *, scalar: bool = False) -> ProofValue | None:
-        """Return sizes as integers of the result's type. For int32 the proof assumes that they fit."""
+        """Return sizes as integers of the result's type.
+
+        For int32, the proof assumes that the sizes are below 2**31.
+
+        Returns None if the type or a number does not allow it.
+        """
         if self.result.dtype == "int32" and not all(isinstance(term, int) for term in terms):
             self.table.assumptions["sizes are below 2**31"] = None
         return self.result_integers(terms, scalar=scalar)
 
     def result_integers(self, terms: Sizes, *, scalar: bool = False) -> ProofValue | None:
-        """Return integers as a value of the result's type; None if the type or a number does not allow it."""
+        """Return integers as a value of the result's type.
+
+        Returns None if the type is not int32 or int64, or a number is too large.
+
+        Returns None also for a quantized result, and for too many integers.
+        """
         largest = LARGEST.get(self.result.dtype)
         if self.result.quantization is not None or largest is None or len(terms) > MOST_ELEMENTS:
             return None

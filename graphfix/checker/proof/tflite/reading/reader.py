@@ -45,15 +45,18 @@ _DEEPEST = 64
 def _read_as(tensor: Tensor, view: ProofValue | None) -> tuple[object, ...]:
     """Return the part of a key for an operand of an operator without a rule, besides the operand's elements.
 
-    Recurrent operators write into an operand that is a variable, and refuse any other tensor there.
+    Recurrent operators write into an operand that is a variable, and refuse any other tensor as this operand.
     """
     return tensor.dtype, tensor.variable, quantized(tensor.quantization, view)
 
 
 def _check_results(graph: Subgraph, operator: Operator, values: Mapping[int, ProofValue], description: str) -> None:
-    """Raise UnprovedError unless one operator alone writes each result, and the result is no constant or variable.
+    """Raise UnprovedError if an operator writes to a tensor that another operator writes, or twice to one tensor.
 
-    Kernels write to the memory of a result in any case, and kernel sets differ in what other operators then read there.
+    The same error is raised if a result is an input, a constant or a variable.
+
+    Kernels write to the memory of a result in any case. Other operators then read different data in different kernel
+    sets.
     """
     for at in operator.outputs:
         tensor = graph.tensors[at]
@@ -65,7 +68,7 @@ def _check_results(graph: Subgraph, operator: Operator, values: Mapping[int, Pro
 
 @dataclass(slots=True, eq=False)
 class Reading:
-    """One of the two models while it is read."""
+    """The state of reading one of the two models."""
 
     table: TermTable
     constants: Constants
@@ -81,19 +84,22 @@ class Reading:
     unrolled: frozenset[int] = frozenset()
     """The bodies of loops that are unrolled."""
     chains: dict[int, Mapping[int, Chain]] = field(init=False)
-    """By the identity of a subgraph, the chains of its results."""
+    """For each subgraph, by its identity: the chain of operators that each result may be computed in."""
 
     def __post_init__(self) -> None:
         """Find the chains of operators that XNNPACK may replace by lookup tables."""
         self.chains = {id(graph): chains(graph) for graph in self.model.subgraphs}
 
     def occurrence(self, key: object) -> int:
-        """Return how many nodes with this key were read before. Two such nodes are two values."""
+        """Return how many nodes with this key were read before. Two such nodes are two different values."""
         count = self.occurrences[key] = self.occurrences.get(key, -1) + 1
         return count
 
     def run(self, index: int, given: Sequence[ProofValue], path: str) -> tuple[ProofValue, ...]:
-        """Read a subgraph with these values as its inputs; return its outputs. Raises UnprovedError."""
+        """Read a subgraph with the values `given` as its inputs. Return its outputs. Raises UnprovedError.
+
+        `index` is the subgraph, and `path` its name in reports.
+        """
         if not 0 <= index < len(self.model.subgraphs) or self.depth > _DEEPEST:
             raise UnprovedError(f"there is no subgraph {index}, or it calls itself")
         graph = self.model.subgraphs[index]
@@ -118,7 +124,10 @@ class Reading:
         return tuple(view for view in outputs if view is not None)
 
     def value(self, graph: Subgraph, index: int, at: int, values: dict[int, ProofValue]) -> ProofValue | None:
-        """Return a tensor's value: computed, a constant, or a variable."""
+        """Return a tensor's value: computed, a constant, or a variable. Returns None for a missing tensor (-1).
+
+        `values` contains the values of the subgraph's tensors so far; a constant is added to it.
+        """
         if at < 0:
             return None
         if at in values:
@@ -133,7 +142,7 @@ class Reading:
         return values[at]
 
     def _variable(self, tensor: Tensor, index: int, at: int) -> ProofValue:
-        """Return the present value of a variable, which changes with each operator that may write to one."""
+        """Return the present value of a variable. Each operator that may write to a variable changes it."""
         kind = (tensor.dtype, tensor.dims, tensor.stored, tensor.quantization)
         key = ("variable", index, at, kind, len(self.effects))
         core, new = self.table.find_or_create_core(key, f"variable {tensor.name!r}", counted=False)
@@ -142,13 +151,14 @@ class Reading:
         return value_of(core)
 
     def _empty(self, tensor: Tensor) -> ProofValue:
-        """Return a constant without elements. Raises UnprovedError for another tensor that nothing makes."""
+        """Return a constant without elements. Raises UnprovedError for any other tensor that no operator computes."""
         if 0 not in tensor.stored:
             raise UnprovedError(f"the tensor {tensor.name!r} is read before any operator produces it; check the model")
         self.inventory.lacks(tensor, first=self.first)
         return self.table.empty(tensor.dtype, tensor.stored)
 
     def _constant(self, tensor: Tensor) -> ProofValue:
+        """Return the value of a constant of the file. Raises UnprovedError if its bytes are in another file."""
         if tensor.payload is None:
             raise UnprovedError(f"the constant {tensor.name!r} is in another file, which is not read")
         if tensor.odd:
@@ -162,6 +172,7 @@ class Reading:
     def _operator(
         self, graph: Subgraph, operator: Operator, views: Sequence[ProofValue | None], description: str, path: str
     ) -> list[ProofValue]:
+        """Return the results of an operator, with control flow resolved and formulas matched."""
         always = always_taken(operator, views)
         if always is not None:
             return branch_taken(self, operator, views, always, f"{path}/{description}")
@@ -175,6 +186,7 @@ class Reading:
     def _results(
         self, graph: Subgraph, operator: Operator, views: Sequence[ProofValue | None], description: str, path: str
     ) -> list[ProofValue]:
+        """Return the results of an operator. Operators without a rule for maps read whole operands."""
         operator, views = without_empty(graph, operator, views)
         bodies = self.bodies(operator, views, f"{path}/{description}")
         one = self._view_or_term(graph, operator, views, description) if bodies is None else None
@@ -213,7 +225,7 @@ class Reading:
             self.inventory.ranks(call, results[-1], first=self.first)
         for view in results[:1]:
             self.inventory.keeps(graph, operator, view.core, first=self.first)
-        if stateful is not None or not results:  # an operator without results is executed all the same
+        if stateful is not None or not results:  # An operator without results is executed too.
             core, _ = self.table.find_or_create_core((*key, "effect"), description)
             self.effects.append((core, self.table.algebra.place))
         return results
@@ -221,11 +233,13 @@ class Reading:
     def _call(
         self, graph: Subgraph, operator: Operator, views: Sequence[ProofValue | None], result: int, description: str
     ) -> Call:
+        """Return the argument of rules for one result of an operator."""
         inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
         chain = self.chains[id(graph)].get(result)
         return Call(self.table, operator, views, inputs, graph.tensors[result], description, chain)
 
     def _stored(self) -> None:
+        """Record the assumption that the first file's stored shapes are right."""
         if self.first:
             self.table.assumptions[STORED_SHAPES] = None
 
@@ -241,9 +255,13 @@ class Reading:
         return None
 
     def bodies(self, operator: Operator, views: Sequence[ProofValue | None], place: str) -> tuple[object, ...] | None:
-        """Read the subgraphs that an operator runs: branches on its operands, others on new values.
+        """Read the subgraphs that an operator runs.
 
-        The result has their numbers too, since LiteRT runs the subgraph of a CALL_ONCE once, but a copy of it again.
+        Return a part of the operator's key; None if it runs no subgraph.
+
+        The branches of an IF are read with its operands, other bodies with new terms as inputs. The key contains the
+        numbers of the subgraphs too, because LiteRT runs the subgraph of a CALL_ONCE once, but would run a copy of it
+        again.
         """
         if not operator.bodies:
             return None
@@ -259,16 +277,17 @@ class Reading:
             if not 0 <= at < len(self.model.subgraphs):
                 raise UnprovedError(f"there is no subgraph {at}, which {operator.name} names")
             graph = self.model.subgraphs[at]
-            # the condition and the body of a WHILE take one state
+            # The condition and the body of a WHILE have the same state as inputs.
             what = "state" if operator.name == "WHILE" else key
             own = [self.parameter(graph, (owner, occurrence, what), index, same) for index in range(len(graph.inputs))]
-            # The bodies of others are no graphs of operators: LiteRT takes a SCATTER's for the one that it names.
+            # The bodies of other operators are not always graphs of operators: LiteRT's SCATTER uses only the name of
+            # the operator in its body.
             names = () if operator.name in ("WHILE", "CALL", "CALL_ONCE") else [each.name for each in graph.operators]
             found.append((key, at, *names, self.body(at, own, (owner, occurrence, key), path_of(place, key))))
         return tuple(found)
 
     def body(self, at: int, given: Sequence[ProofValue], place: object, path: str) -> tuple[ProofValue, ...]:
-        """Read a body. `place` identifies, in both files alike, when the body runs."""
+        """Read a body, and return its outputs. `place` identifies when the body runs, in both files in the same way."""
         algebra = self.table.algebra
         around, algebra.place = algebra.place, (*algebra.place, place)
         results = self.run(at, given, path)
@@ -278,7 +297,10 @@ class Reading:
     def parameter(
         self, graph: Subgraph, owner: tuple[object, ...], place: int, same: Mapping[Spot, Spot] = MappingProxyType({})
     ) -> ProofValue:
-        """Return an input of a body in any iteration. `same` maps a size to the earlier size that it equals."""
+        """Return an input of a body in any iteration. `same` maps a size to the earlier size that it always equals.
+
+        `owner` identifies the operator that runs the body, and `place` is the position of the input.
+        """
         tensor = graph.tensors[graph.inputs[place]]
         key = ("parameter", owner, place, tensor.dtype)
         core, new = self.table.find_or_create_core(key, f"input {place} of a body", counted=False)
@@ -294,7 +316,7 @@ class Reading:
     def _view_or_term(
         self, graph: Subgraph, operator: Operator, views: Sequence[ProofValue | None], description: str
     ) -> ProofValue | None:
-        """Return the result of an operator with a rule; None if its operands are read exactly."""
+        """Return the result of an operator with a rule; None if the operator reads whole operands."""
         if len(operator.outputs) != 1 or self._stateful(graph, operator) is not None:
             return None
         call = self._call(graph, operator, views, operator.outputs[0], description)
