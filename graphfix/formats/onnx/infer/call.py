@@ -45,14 +45,14 @@ class Call:
         return self.scope.terms
 
     def shape(self, index: int) -> Shape | None:
-        """Return the operand's shape; None if it is absent."""
+        """Return the shape of operand `index`; None if the operand is absent or has no known shape."""
         if not index and self.first_shape is not None:
             return self.first_shape
         name = self.inputs[index] if index < len(self.inputs) else ""
         return self.scope.shape(name) if name else None
 
     def dims(self, index: int) -> tuple[Size, ...] | None:
-        """Return the operand's dims; None if it is absent or unranked."""
+        """Return the sizes of the operand's axes; None if the operand is absent or unranked."""
         shape = self.shape(index)
         return shape.axes if shape is not None else None
 
@@ -103,7 +103,7 @@ class Call:
         return value if isinstance(value, int) else default
 
     def stated(self, attribute: str) -> int | None:
-        """Return an integer attribute that has no default; None if the node does not state it."""
+        """Return an integer attribute that has no default; None if it is absent or not an integer."""
         value = self.attributes.get(attribute)
         return value if isinstance(value, int) else None
 

@@ -58,14 +58,18 @@ class PlainNodes:
         return found
 
     def _answered(self, scope: GraphScope, step: Step, question: object) -> PlainAnswer:
-        """Compute the answer to a question, and cache it."""
+        """Compute the shapes and types for a node without attributes, and cache them with the key `question`."""
         answer = self.answer(scope, step)
         answer_entry = self._known[question] = answer, _only_result(step, answer)
         return answer_entry
 
 
 def _only_result(step: Step, answer: Answer) -> TensorType | None:
-    """Return the type of the only result, or None if a size still needs a name or if elements must be followed."""
+    """Return the type of a node's only result, if nothing else must be recorded about that result.
+
+    Return None if there are several results, if the rank, a size or the element type is unknown, or if the elements of
+    the result must be followed.
+    """
     shapes, codes = answer
     if not len(shapes) == len(codes) == len(step.outputs) == 1 or shapes[0] is None or not shapes[0].has_names:
         return None
@@ -81,7 +85,7 @@ class ForwardPass:
     overridable: bool
     """Whether callers may override initializers that are inputs too."""
     trust: bool | None
-    """Which stored shapes are trusted (`trust` of `analysis.analyse`)."""
+    """How much the stored shapes are trusted; None, True and False are explained in `analysis.analyse`."""
     terms: Terms = field(default_factory=Terms)
     assumes: dict[str, None] = field(default_factory=dict)
     hypotheses: Hypotheses | None = None
@@ -96,7 +100,10 @@ class ForwardPass:
         self._plain = PlainNodes(lambda scope, step: self._answer(scope, step, step.message))
 
     def read(self, scope: GraphScope, inputs: Mapping[str, Known]) -> None:
-        """Infer a scope and the bodies inside it; `inputs` has the facts about its inputs."""
+        """Infer the values of a scope and of the bodies inside it; `inputs` maps the scope's inputs to their facts.
+
+        A scope that is read again loses what an earlier reading inferred.
+        """
         scope.clear()
         scope.readings += 1
         if scope.path != "main":
@@ -116,7 +123,10 @@ class ForwardPass:
         self._nodes(scope, inside)
 
     def _constants(self, scope: GraphScope) -> dict[str, int]:
-        """Enter the initializers; return the element types of those that callers may override instead."""
+        """Record the type of each initializer, except those that callers may override.
+
+        Return the element types of the initializers that callers may override, by name.
+        """
         overridden: dict[str, int] = {}
         if scope.graph is None:
             return overridden
@@ -190,7 +200,7 @@ class ForwardPass:
 
     @staticmethod
     def _asked(scope: GraphScope, step: Step, node: NodeProto | None) -> Call:
-        """Return the call that the rules of a node read."""
+        """Return the `Call` that the operator's rules read."""
         version = scope.versions.get(step.domain, 1)
         row = operators.row(step.domain, step.op, version)
         attribute_map = (
@@ -257,7 +267,7 @@ class ForwardPass:
     # --- bodies -------------------------------------------------------------------------------------------------------
 
     def _over(self, scope: GraphScope, step: Step, message: NodeProto | None, inside: Sequence[GraphScope]) -> Answer:
-        """Infer the bodies of a node, and return the shapes and types of its results."""
+        """Infer the bodies of a node (If, Loop, Scan), and return the shapes and types of the node's results."""
         call = self._asked(scope, step, message)
         op = "" if step.domain or message is None else step.op
         if op == "Loop":
@@ -319,7 +329,7 @@ class ForwardPass:
         return registry.shape_rule(step.domain, step.op, row) is None
 
     def _claim(self, scope: GraphScope, name: str) -> int:
-        """Return the element type that the file declares of a value, 0 where it declares none."""
+        """Return the element type that the file declares for a value, or 0 if the file declares no type."""
         if scope.graph is None:
             return 0
         if scope not in self._claimed:

@@ -22,9 +22,10 @@ PACKED = 5
 
 
 def _packed_weights(call: Call, *, past: int) -> Results:
-    """Attention of [B,S,D] by one weight [D,H+H+V] of query, key and value: [B,S,V]; present [2,B,N,P+S,H/N].
+    """Return the shapes of Attention's result and present for operand 0, [B,S,D]; `past` is the operand with the past.
 
-    Keys and values of different sizes do not fit into one tensor; for these the document does not define present.
+    The weight [D,H+H+V] computes query, key and value. The result is [B,S,V], and present is [2,B,N,P+S,H/N], where P
+    is the length of the past. If H and V differ, the last size is unknown, because one tensor cannot contain both.
     """
     dims, weights, biases = ranked(call, 0, SEQUENCE), ranked(call, 1, 2), ranked(call, 2, 1)
     batch, sequence, _ = dims or (UNKNOWN,) * SEQUENCE
@@ -42,7 +43,11 @@ def _packed_weights(call: Call, *, past: int) -> Results:
 
 
 def _present_pair(call: Call, past: int, current: tuple[Size, ...]) -> Shape:
-    """Return the shape of present keys and values in one tensor, [2,B,N,P+S,H]; of a shared buffer that of the past."""
+    """Return the shape of present, which contains keys and values in one tensor: [2,B,N,P+S,H].
+
+    `current` is (B, N, S, H), and `past` is the operand with the past, of length P. If past and present share one
+    buffer, present has the shape of the past.
+    """
     batch, heads, sequence, head = current
     before = ranked(call, past, PACKED)
     shared = call.flag("past_present_share_buffer", 0)
@@ -56,10 +61,11 @@ def _present_pair(call: Call, past: int, current: tuple[Size, ...]) -> Shape:
 
 
 def _multi_head(call: Call) -> Results:
-    """MultiHeadAttention: [B,S,V]; present keys [B,N,P+L,H/N] and values [B,N,P+L,V/N]; scores [B,N,S,P+L].
+    """Return the four result shapes of MultiHeadAttention: result, present keys, present values and scores.
 
-    Key and value are [B,L,hidden], or [B,N,L,head] of an encoder, which has no past. Both may be packed into the key
-    [B,L,N,2,head]; query, key and value may be packed into the query [B,S,N,3,head].
+    The shapes are [B,S,V], [B,N,P+L,H/N], [B,N,P+L,V/N] and [B,N,S,P+L]. Key and value are [B,L,hidden], or
+    [B,N,L,head] of an encoder, which has no past. Key and value may be packed into the key [B,L,N,2,head]. Query, key
+    and value may be packed into the query [B,S,N,3,head].
     """
     query, heads, terms = call.dims(0), positive(call, "num_heads"), call.terms
     if query is None or len(query) not in (SEQUENCE, PACKED):
@@ -99,7 +105,10 @@ def _key_value_sizes(call: Call, hidden: Size, heads: Size) -> tuple[Size, Size,
 
 
 def _total_length(call: Call, length: Size) -> Size:
-    """Return the length of past (operand 6) and new positions; with operand 8 the past is the buffer of the result."""
+    """Return the number of past and new positions; `length` is the number of new ones, operand 6 the past keys.
+
+    If operand 8 is present, the past is the buffer of the result, so the length is the past's.
+    """
     if not call.has(6):
         return length
     past = ranked(call, 6, HEADS)
@@ -109,9 +118,10 @@ def _total_length(call: Call, length: Size) -> Size:
 
 
 def _decoder_masked(call: Call) -> Results:
-    """DecoderMaskedMultiHeadAttention of one token: as MultiHeadAttention, or packed [B,1,H+H+V] without key and value.
+    """Return the four result shapes of DecoderMaskedMultiHeadAttention, which reads one token.
 
-    Cross attention, whose key and value are those of an encoder [B,N,L,head], has no present.
+    The results are those of MultiHeadAttention. If key is absent, the query contains query, key and value. In cross
+    attention the key is [B,N,L,head] of an encoder, and both presents are unknown.
     """
     query, heads, terms = ranked(call, 0, SEQUENCE), positive(call, "num_heads"), call.terms
     if query is None:
@@ -140,10 +150,11 @@ def _decoder_masked(call: Call) -> Results:
 
 
 def _group_query(call: Call) -> Results:
-    """GroupQueryAttention: [B,S,N*head]; present [B,kv,T,head], where T is the longer of the past and operand 6.
+    """Return the four result shapes of GroupQueryAttention: result, present keys, present values and scores.
 
-    Query, key and value may be packed into the query [B,S,(N+2*kv)*head]. Operand 6 holds the number of all positions,
-    past and new. With `sliding_window_cache` past and present are one buffer of constant size.
+    The result is [B,S,N*head], and a present is [B,kv,T,head], where T is the greater of the past's length and operand
+    6. Operand 6 contains the number of all positions, past and new. The query may contain query, key and value, as
+    [B,S,(N+2*kv)*head]. With `sliding_window_cache` past and present are one buffer of constant size.
     """
     query = ranked(call, 0, SEQUENCE)
     if query is None:
@@ -160,7 +171,12 @@ def _group_query(call: Call) -> Results:
 
 
 def _group_query_present(call: Call, at: int, current: tuple[Size, ...], *, window: bool | None) -> Shape:
-    """Return the shape of the present of operand `at`, a past; elements of 4 or 8 bits may be packed along the head."""
+    """Return the shape of the present that belongs to the past in operand `at`; `current` is (B, kv, positions, head).
+
+    Elements of 4 or 8 bits may be packed along the head axis, so a known past decides the size of that axis. Without a
+    past, the size is `head`, or unknown if an attribute requests quantized elements. `window` is the attribute
+    `sliding_window_cache`; None if it is invalid.
+    """
     batch, groups, every, head = current
     past = ranked(call, at, HEADS)
     if not call.has(at):
@@ -175,7 +191,10 @@ def _group_query_present(call: Call, at: int, current: tuple[Size, ...], *, wind
 
 
 def _sparse(call: Call) -> Results:
-    """SparseAttention: [B,S,N*head]; present keys and values have the shapes of the past, whose buffers they are."""
+    """Return the result shapes of SparseAttention: [B,S,N*head], and the shapes of operands 3 and 4.
+
+    Operands 3 and 4 are the past keys and values, whose buffers the present keys and values reuse.
+    """
     query = ranked(call, 0, SEQUENCE)
     if query is None:
         return NOTHING
@@ -190,7 +209,7 @@ def _sparse(call: Call) -> Results:
 
 
 def _packed_tokens(call: Call) -> Results:
-    """PackedAttention: tokens [T,D] by weights [D,H+H+V]: [T,V]."""
+    """Return the result shape of PackedAttention: [T,V], from tokens [T,D] and a weight [D,H+H+V]."""
     tokens, weights, sizes = ranked(call, 0, 2), ranked(call, 1, 2), call.list("qkv_hidden_sizes")
     packed_size = quotient(call.terms, weights[1], KINDS) if weights else UNKNOWN
     values = packed_size if sizes is None else sizes[2] if len(sizes) == KINDS and sizes[2] > 0 else UNKNOWN
@@ -198,7 +217,7 @@ def _packed_tokens(call: Call) -> Results:
 
 
 def _packed_multi_head(call: Call) -> Results:
-    """PackedMultiHeadAttention: tokens [T,hidden] or [T,N,3,head]: [T,V]."""
+    """Return the result shape of PackedMultiHeadAttention: [T,V], from a query [T,hidden] or a packed [T,N,3,head]."""
     query, value = call.dims(0), ranked(call, 2, 2)
     if query is None or len(query) not in (2, HEADS):
         return NOTHING
@@ -208,7 +227,10 @@ def _packed_multi_head(call: Call) -> Results:
 
 
 def _decoder(call: Call) -> Results:
-    """DecoderAttention: the query's shape; caches [B,N,L,head], where operands that are flags decide the length."""
+    """Return the result shapes of DecoderAttention: the query's shape, and two caches [B,N,?,head].
+
+    The length of the caches is unknown, because it depends on flags that are operands.
+    """
     query, heads = ranked(call, 0, SEQUENCE), positive(call, "num_heads")
     if query is None:
         return NOTHING
@@ -218,7 +240,11 @@ def _decoder(call: Call) -> Results:
 
 
 def _paged(call: Call) -> Results:
-    """PagedAttention of tokens [T,hidden], or packed [T,(N+2*kv)*head]: [T,N*head]; the caches are the operands."""
+    """Return the result shapes of PagedAttention: [T,N*head], and the shapes of operands 3 and 4, the caches.
+
+    The query is [T,hidden], or [T,(N+2*kv)*head] if the key is absent. The last size is unknown if values have a head
+    size that differs from the query's.
+    """
     query, heads, groups = ranked(call, 0, 2), positive(call, "num_heads"), positive(call, "kv_num_heads")
     if query is None:
         return NOTHING
@@ -233,7 +259,10 @@ def _packed_head(call: Call, packed_size: Size, heads: Size, groups: Size) -> Si
 
 
 def _score_type(types: Sequence[int], _: Attributes) -> int:
-    """Return the type of scores. It is a type variable of the schema; CPU kernels have scores of float32 only."""
+    """Return the type of the scores: float32 if operand 0 is float32, else 0 (unknown).
+
+    The schema leaves the type open, and the CPU kernels compute only float32 scores.
+    """
     return TensorProto.FLOAT if types and types[0] == TensorProto.FLOAT else 0
 
 

@@ -30,29 +30,37 @@ def _length(call: Call, *attributes: str) -> int:
 
 
 def _targets(call: Call, attribute: str) -> Results:
+    """Return [samples,count], where the integer attribute `attribute` (default 1) is the count."""
     count = call.number(attribute, 1)
     return (Shape((_rows(call), count if count > 0 else UNKNOWN)),)
 
 
 def _classified(call: Call, classes: Size) -> Results:
-    """A classifier: a label and scores for each sample."""
+    """Return the result shapes of a classifier: labels [samples], and scores [samples,classes]."""
     rows = _rows(call)
     return (Shape((rows,)), Shape((rows, classes)))
 
 
 def _linear_classes(call: Call) -> Results:
-    """LinearClassifier: a score for each intercept; with one intercept and two labels, a score for each label."""
+    """Return the result shapes of LinearClassifier: the number of classes is the number of intercepts.
+
+    With one intercept and more than one label the number of classes is unknown.
+    """
     count, labels = _length(call, "intercepts"), _length(call, "classlabels_strings", "classlabels_ints")
     classes: Size = count or UNKNOWN
     return _classified(call, UNKNOWN if count == 1 and labels > 1 else classes)
 
 
 def _tree_classes(call: Call) -> Results:
+    """Return the result shapes of TreeEnsembleClassifier: the number of classes is the number of labels."""
     return _classified(call, _length(call, "classlabels_strings", "classlabels_int64s") or UNKNOWN)
 
 
 def _extracted(call: Call) -> Results:
-    """ArrayFeatureExtractor: elements of the last axis; a vector becomes a row."""
+    """Return the result shape of ArrayFeatureExtractor, which selects elements of the last axis: `[..,count]`.
+
+    The count is the number of indices. A vector becomes a row, [1,count].
+    """
     dims, indices = call.dims(0), call.dims(1)
     if not dims or indices is None:
         return NOTHING
@@ -61,13 +69,16 @@ def _extracted(call: Call) -> Results:
 
 
 def _one_hot(call: Call) -> Results:
-    """OneHotEncoder: a new last axis with one element for each category."""
+    """Return the result shape of OneHotEncoder: operand 0's shape with a new last axis, one element per category."""
     dims, count = call.dims(0), _length(call, "cats_strings", "cats_int64s")
     return NOTHING if dims is None else (Shape((*dims, count or UNKNOWN)),)
 
 
 def _features(call: Call) -> Results:
-    """FeatureVectorizer: the columns of all operands; `inputdimensions` has their numbers."""
+    """Return the result shape of FeatureVectorizer: [samples,columns].
+
+    The number of columns is the sum of the attribute `inputdimensions`.
+    """
     sizes = call.list("inputdimensions")
     return (Shape((_rows(call), sum(sizes) if sizes and min(sizes) > 0 else UNKNOWN)),)
 
@@ -98,7 +109,10 @@ def _other_type(types: Sequence[int], _: Attributes) -> int:
 
 
 def _encoded_type(types: Sequence[int], attributes: Attributes) -> int:
-    """Return the type of the values in the attributes; with `classes_strings` alone, as CategoryMapper."""
+    """Return the result type of LabelEncoder: the type of the values in the only value list; 0 if it is unknown.
+
+    If only `classes_strings` is present, strings become int64 and int64 becomes strings.
+    """
     values = {
         "values_strings": TensorProto.STRING,
         "values_int64s": TensorProto.INT64,

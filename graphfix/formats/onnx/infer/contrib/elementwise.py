@@ -18,7 +18,10 @@ from graphfix.shapes.dim import Shape
 EXPERIMENTAL = """
 Affine GRUUnit ImageScaler MemcpyFromHost MemcpyToHost ParametricSoftplus Scale ScaledTanh
 """.split()
-"""Operators of ONNX's domain. GRUUnit returns the next state, which has the shape of operand 0, the state."""
+"""Operators of the standard domain whose result has the shape and type of operand 0.
+
+GRUUnit returns the next state; operand 0 is the state.
+"""
 ACTIVATIONS = """
 BiasAdd BiasGelu BiasSoftmax FastGelu GatedAdd Gelu Inverse QLinearLeakyRelu QLinearSigmoid
 QLinearSoftmax QOrderedGelu QuickGelu ScaledSiLU Trilu
@@ -28,35 +31,42 @@ ZERO_POINT = 2
 
 
 def _hash_type(_: Sequence[int], attributes: Attributes) -> int:
+    """Return the result type of MurmurHash3, by the attribute `positive`: uint32 for 1 (default), int32 for 0."""
     positive = attributes.get("positive", 1)
     return {0: TensorProto.INT32, 1: TensorProto.UINT32}.get(positive if isinstance(positive, int) else -1, 0)
 
 
 def _quantized_type(types: Sequence[int], _: Attributes) -> int:
-    """The type of the zero point, uint8 where it is absent."""
+    """Return the type of the zero point (operand 2), or uint8 if the zero point is absent."""
     return like(ZERO_POINT)(types, {}) if len(types) > ZERO_POINT else TensorProto.UINT8
 
 
 def _bitmask_dropout(call: Call) -> Results:
-    """BitmaskDropout: the shape of operand 0, and a mask of one bit an element, packed into words of 32 bits."""
+    """Return the result shapes of BitmaskDropout: operand 0's shape, and the shape of the mask.
+
+    The mask has one bit for each element, packed into words of 32 bits: ceil(elements / 32) words.
+    """
     dims = call.dims(0)
     words = None if dims is None else Shape((call.terms.ceildiv(call.terms.mul(*dims), 32),))
     return (call.shape(0), words)
 
 
 def _halved(call: Call) -> Results:
-    """BiasSplitGelu: [N,S,D] to [N,S,D/2]."""
+    """Return the result shape of BiasSplitGelu: `[..,D]` -> `[..,D/2]`."""
     dims = call.dims(0)
     return (with_size(dims, len(dims) - 1, quotient(call.terms, dims[-1], 2)),) if dims else NOTHING
 
 
 def _swiglu(call: Call) -> Results:
-    """SwiGLU: the shape of operand 0, halved along the last axis if operand 0 holds both parts."""
+    """Return the result shape of SwiGLU: the shape of operand 0.
+
+    If operand 1 is absent, operand 0 contains both factors, so the last axis of the result has half the size.
+    """
     return (call.shape(0),) if call.has(1) else _halved(call)
 
 
 def _cdist(call: Call) -> Results:
-    """CDist: [M,N] and [K,N] to [M,K]."""
+    """Return the result shape of CDist: [M,N] and [K,N] -> [M,K]."""
     left, right = ranked(call, 0, 2), ranked(call, 1, 2)
     return NOTHING if left is None or right is None else (Shape((left[0], right[0])),)
 

@@ -14,12 +14,18 @@ from graphfix.shapes.dim import UNKNOWN, Shape, Size
 
 
 def _batch(call: Call) -> Size:
+    """Return the first size of operand 0, the batch size; UNKNOWN if operand 0 is unranked or a scalar."""
     dims = call.dims(0)
     return dims[0] if dims else UNKNOWN
 
 
 def _beams(call: Call) -> Results:
-    """Tokens [batch,returned,longest], scores [batch,returned], and scores of every step. Operands hold the sizes."""
+    """Return the result shapes of BeamSearch and WhisperBeamSearch.
+
+    The first results are tokens [batch,returned,longest], scores [batch,returned], and scores of every step
+    [?,batch,beams,vocabulary]. Operands 1, 3 and 4 contain longest, beams and returned. WhisperBeamSearch has two more
+    results, of rank 5 and 1.
+    """
     batch, returned, longest = _batch(call), scalar(call, 4), scalar(call, 1)
     steps = Shape((UNKNOWN, batch, scalar(call, 3), positive(call, "vocab_size")))
     more = (Shape((batch, returned, UNKNOWN, UNKNOWN, UNKNOWN)), Shape((batch,)))
@@ -27,7 +33,10 @@ def _beams(call: Call) -> Results:
 
 
 def _sampled(call: Call) -> Results:
-    """Tokens [batch,longest], and logits of rank 2."""
+    """Return the result shapes of GreedySearch and Sampling: tokens [batch,longest], and logits of rank 2.
+
+    Operand 1 contains `longest`, the greatest length.
+    """
     return (Shape((_batch(call), scalar(call, 1))), unknowns(2))
 
 

@@ -49,7 +49,10 @@ BYTE = 8
 
 
 def _expand_dims(call: Call) -> Results:
-    """ExpandDims: insert a unit axis; operand 1 holds its position in the result."""
+    """Return the result shape of ExpandDims, which inserts a unit axis.
+
+    Operand 1 contains the position of the unit axis in the result. If the position is unknown, only the rank is known.
+    """
     dims, axis = call.dims(0), call.scalar(1)
     if dims is None:
         return NOTHING
@@ -58,7 +61,10 @@ def _expand_dims(call: Call) -> Results:
 
 
 def _unfold_tensor(call: Call) -> Results:
-    """UnfoldTensor: windows of `size` elements along an axis, `step` apart; their elements are a new last axis."""
+    """Return the result shape of UnfoldTensor, which cuts windows of `size` elements along the axis `dim`.
+
+    Windows begin `step` elements apart. The axis gets the number of windows, and a new last axis has the size `size`.
+    """
     dims, size, step = call.dims(0), call.number("size", 0), call.number("step", 1)
     if not dims:
         return NOTHING
@@ -72,17 +78,27 @@ def _unfold_tensor(call: Call) -> Results:
 
 
 def _concat(call: Call) -> Results:
-    """QLinearConcat: scale and zero point of the result, then (tensor, scale, zero point) for each tensor."""
+    """Return the result shape of QLinearConcat, by the rule of Concat.
+
+    Operands 0 and 1 are the result's scale and zero point. Then each tensor is followed by its scale and zero point.
+    """
     return joining.concat(call.reading(range(2, len(call.inputs), 3)))
 
 
 def _unique(call: Call) -> Results:
-    """Unique of a vector [n]: the distinct elements, an index into these for each element, and their counts."""
+    """Return the result shapes of Unique for a vector [n]: distinct elements [?], indices [n], counts [?].
+
+    Each index is the position of an input element among the distinct elements.
+    """
     return (unknowns(1), call.shape(0), unknowns(1))
 
 
 def _gather_block_quantized(call: Call) -> Results:
-    """GatherBlockQuantized: a uint8 holds 8 / bits elements of the last axis; other types hold one element."""
+    """Return the result shape of GatherBlockQuantized: as Gather, but elements may be packed in bytes.
+
+    A uint8 contains 8 / `bits` elements of the last axis, so the last axis gets longer. Other types contain one
+    element.
+    """
     data = call.dims(0)
     indices = call.dims(1)
     at = None if data is None else normalized_axes((call.number("gather_axis", 0),), len(data))
@@ -98,32 +114,39 @@ def _gather_block_quantized(call: Call) -> Results:
 
 
 def _gather_packed(call: Call) -> Results:
-    """GatherPacked: a row of `K` elements for each index."""
+    """Return the result shape of GatherPacked: the shape of the indices, followed by the attribute `K`."""
     indices = call.dims(1)
     return NOTHING if indices is None else (Shape((*indices, positive(call, "K"))),)
 
 
 def _embedding(call: Call) -> Results:
-    """TorchEmbedding: a row of the table [N,M] for each index."""
+    """Return the result shape of TorchEmbedding: the shape of the indices, followed by M of the table [N,M]."""
     table, indices = ranked(call, 0, 2), call.dims(1)
     return NOTHING if indices is None else (Shape((*indices, table[1] if table else UNKNOWN)),)
 
 
 def _word_embedding(call: Call) -> Results:
-    """WordConvEmbedding: characters [words,letters] and filters [count,..] to [words,count]."""
+    """Return the result shape of WordConvEmbedding: [words,count], from [words,letters] and filters [count,..]."""
     words, filters = ranked(call, 0, 2), call.dims(1)
     return (Shape((words[0] if words else UNKNOWN, filters[0] if filters else UNKNOWN)),)
 
 
 def _tokenizer(call: Call) -> Results:
-    """Tokenizer: [C] or [N,C] strings get a last axis of tokens. Without strings onnxruntime adds no axis."""
+    """Return the result shape of Tokenizer: the operand's shape with a new last axis of unknown size.
+
+    Return NOTHING if an axis may have size 0, because onnxruntime adds no axis if there are no strings.
+    """
     dims = call.dims(0)
     filled = dims is not None and all(bounds(size)[0] > 0 for size in dims)
     return (Shape((*dims, UNKNOWN)),) if dims is not None and filled else NOTHING
 
 
 def _crop(call: Call) -> Results:
-    """Crop: [N,C,H,W] without the borders (left, top, right, bottom), or cut to the sizes in `scale`."""
+    """Return the result shape of Crop for an image [N,C,H,W].
+
+    If the attribute `scale` is present, it contains the new height and width. Otherwise the attribute `border` (left,
+    top, right, bottom) contains the numbers of rows and columns that are cut off.
+    """
     dims, border, sizes = call.dims(0), call.list("border"), call.list("scale")
     if dims is None or len(dims) != IMAGE:
         return NOTHING
@@ -137,7 +160,10 @@ def _crop(call: Call) -> Results:
 
 
 def _given_tensor_fill(call: Call) -> Results:
-    """GivenTensorFill: the attribute `shape`, followed by `extra_shape`."""
+    """Return the result shape of GivenTensorFill: the attribute `shape`, followed by `extra_shape`.
+
+    Return NOTHING if operand 0 is present, if `shape` is absent, or if a size is negative.
+    """
     wanted, more = call.list("shape"), call.list("extra_shape") or ()
     if call.has(0) or wanted is None or min((*wanted, *more), default=0) < 0:
         return NOTHING
@@ -145,13 +171,13 @@ def _given_tensor_fill(call: Call) -> Results:
 
 
 def _rfft(call: Call) -> Results:
-    """Rfft: [..,n] to [..,n/2+1,2]."""
+    """Return the result shape of Rfft: `[..,n]` -> `[..,n/2+1,2]`, with n/2 rounded down."""
     dims = call.dims(0)
     return (Shape((*dims[:-1], total(call.terms, call.terms.floordiv(dims[-1], 2), 1), 2)),) if dims else NOTHING
 
 
 def _irfft(call: Call) -> Results:
-    """Irfft: [..,m,2] to [..,2*(m-1)]."""
+    """Return the result shape of Irfft: `[..,m,2]` -> `[..,2*(m-1)]`."""
     dims = call.dims(0)
     if dims is None or len(dims) < 2:  # noqa: PLR2004 -- the last axis holds the two parts of a number
         return NOTHING
@@ -159,42 +185,60 @@ def _irfft(call: Call) -> Results:
 
 
 def _relative_position_bias(call: Call) -> Results:
-    """RelativePositionBias: [1,heads,query,key] of a table [buckets,heads], where operands 1 and 2 hold lengths."""
+    """Return the result shape of RelativePositionBias: [1,heads,query,key], from a table [buckets,heads].
+
+    Operands 1 and 2 contain the lengths of query and key.
+    """
     table = ranked(call, 0, 2)
     return (Shape((1, table[1] if table else UNKNOWN, scalar(call, 1), scalar(call, 2))),)
 
 
 def _remove_padding(call: Call) -> Results:
-    """[batch,sequence,hidden] to the tokens [?,hidden], their offsets, sums of lengths, and the greatest length."""
+    """Return the result shapes of RemovePadding for operand 0, [batch,sequence,hidden].
+
+    The results are the tokens [?,hidden], the tokens' offsets [batch,sequence], the cumulative sequence lengths
+    [batch+1], and the greatest sequence length [1].
+    """
     dims = ranked(call, 0, 3)
     batch, sequence, hidden = dims or (UNKNOWN,) * 3
     return (Shape((UNKNOWN, hidden)), Shape((batch, sequence)), Shape((total(call.terms, batch, 1),)), Shape((1,)))
 
 
 def _restore_padding(call: Call) -> Results:
-    """Tokens [?,hidden] at offsets [batch,sequence]: [batch,sequence,hidden]."""
+    """Return the result shape of RestorePadding: [batch,sequence,hidden].
+
+    Operand 0 contains the tokens [?,hidden], and operand 1 the tokens' offsets [batch,sequence].
+    """
     tokens, offsets = ranked(call, 0, 2), ranked(call, 1, 2)
     return (Shape((*(offsets or (UNKNOWN,) * 2), tokens[1] if tokens else UNKNOWN)),)
 
 
 def _hashes(call: Call, tokens: tuple[Size, ...]) -> tuple[Shape, int]:
-    """Return the shape of the hashes, and the number of kept ids.
+    """Return the shape of the n-gram hashes, `tokens` with a last axis, and the number of token ids in the history.
 
-    There is one hash for each head of each order from 2 to `max_ngram_size`.
+    The last axis has one hash for each head of each n-gram order from 2 to `max_ngram_size`. The history has
+    `max_ngram_size` - 1 ids, which may be 0 or negative in an invalid model.
     """
     kept, heads = call.number("max_ngram_size", 0) - 1, call.number("n_head_per_ngram", 0)
     return Shape((*tokens, kept * heads if min(kept, heads) > 0 else UNKNOWN)), kept
 
 
 def _ngram_hash_mapping(call: Call) -> Results:
-    """NGramHashMapping of [batch,sequence], and the last ids of it."""
+    """Return the result shapes of NGramHashMapping for ids [batch,sequence].
+
+    The results are the hashes, and the last ids [batch,ids] of each sequence.
+    """
     dims = ranked(call, 0, 2) or (UNKNOWN,) * 2
     hashes, kept = _hashes(call, dims)
     return (hashes, Shape((dims[0], kept if kept > 0 else UNKNOWN)))
 
 
 def _varlen_ngram_hash_mapping(call: Call) -> Results:
-    """VarlenNGramHashMapping of packed tokens [total]; operand 3 holds the bounds [batch+1] of its sequences."""
+    """Return the result shapes of VarlenNGramHashMapping for packed tokens [total].
+
+    The results are the hashes, two histories of ids [batch,ids], and captured ids [batch,capacity,ids]. Operand 3
+    contains the bounds [batch+1] of the sequences.
+    """
     (tokens,), ends = ranked(call, 0, 1) or (UNKNOWN,), ranked(call, 3, 1)
     hashes, kept = _hashes(call, (tokens,))
     batch = total(call.terms, ends[0], -1) if ends else UNKNOWN
@@ -204,17 +248,17 @@ def _varlen_ngram_hash_mapping(call: Call) -> Results:
 
 
 def _dynamic_time_warping(_: Call) -> Results:
-    """DynamicTimeWarping: the points of a path."""
+    """Return the result shape of DynamicTimeWarping: [2,?], the two coordinates of each point of a path."""
     return (Shape((2, UNKNOWN)),)
 
 
 def _bifurcation_detector(_: Call) -> Results:
-    """BifurcationDetector: tokens, and the place of a suffix among them."""
+    """Return the result shapes of BifurcationDetector: a vector of tokens, and a scalar, the position of a suffix."""
     return (unknowns(1), Shape(()))
 
 
 def _dequantize_bfp(call: Call) -> Results:
-    """DequantizeBFP: operand 1 holds the shape."""
+    """Return the result shape of DequantizeBFP: operand 1 contains the shape; its length alone decides the rank."""
     length, wanted = call.length(1), call.content(1)
     if wanted is not None and wanted.axes is not None:
         return (Shape(tuple(map(as_size, wanted.axes))),)
@@ -225,6 +269,7 @@ SUMS: Mapping[int, int] = {TensorProto.INT8: TensorProto.INT32, TensorProto.UINT
 
 
 def _sum_type(types: Sequence[int], _: Attributes) -> int:
+    """Return the type of a sum of 8-bit integers: int32 for int8, uint32 for uint8, else 0 (unknown)."""
     return SUMS.get(types[0], 0) if types else 0
 
 

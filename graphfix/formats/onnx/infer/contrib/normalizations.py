@@ -18,9 +18,10 @@ GRID = 2
 
 
 def _skip(call: Call) -> Results:
-    """SkipLayerNormalization: result, mean, inverse deviation, and the sum that is normalized.
+    """Return the result shapes of SkipLayerNormalization: result, mean, inverse deviation, and normalized sum.
 
-    Operand 1 is broadcast onto operand 0, whose shape the result has.
+    Result and sum have the shape of operand 0, because operand 1 is broadcast onto operand 0. Mean and inverse
+    deviation have size 1 in the last axis.
     """
     dims = call.dims(0)
     kept = Shape((*dims[:-1], 1)) if dims else None
@@ -28,15 +29,15 @@ def _skip(call: Call) -> Results:
 
 
 def _simplified(call: Call) -> Results:
-    """SimplifiedLayerNormalization: as LayerNormalization, without the result that is the mean."""
+    """Return the result shapes of SimplifiedLayerNormalization: those of LayerNormalization without the mean."""
     result, *kept = normalization(call) or (None,)
     return (result, *kept[1:])
 
 
 def _embedded(call: Call) -> Results:
-    """EmbedLayerNormalization: [batch,sequence] and a table [words,hidden] to [batch,sequence,hidden].
+    """Return the result shapes of EmbedLayerNormalization, from words [batch,sequence] and a table [words,hidden].
 
-    The further results are a mask index [batch], and the sum that is normalized.
+    The results are [batch,sequence,hidden], a mask index [batch], and the sum that is normalized, shaped as result 0.
     """
     words, table = ranked(call, 0, GRID), ranked(call, 2, GRID)
     if words is None or table is None:
@@ -46,7 +47,10 @@ def _embedded(call: Call) -> Results:
 
 
 def _pre_mix(call: Call) -> Results:
-    """HyperConnectionPreMix: [..,C,H] to [..,H], or [..,C*H] to [..,H] if the attribute num_branches is C."""
+    """Return the result shape of HyperConnectionPreMix: `[..,C,H]` -> `[..,H]`.
+
+    If the attribute `num_branches` is C, operand 0 is `[..,C*H]` instead.
+    """
     dims, branches = call.dims(0), call.number("num_branches", 0)
     if not dims or branches < 0:
         return NOTHING
@@ -56,7 +60,10 @@ def _pre_mix(call: Call) -> Results:
 
 
 def _low_rank_mix(call: Call) -> Results:
-    """HyperConnectionLowRankMix of [..,C*H]: [..,H], [..,C], and the streams themselves."""
+    """Return the result shapes of HyperConnectionLowRankMix for operand 0, `[..,C*H]`: `[..,H]`, `[..,C]`, `[..,C*H]`.
+
+    C is the attribute `num_branches`.
+    """
     dims, branches = call.dims(0), positive(call, "num_branches")
     if not dims:
         return NOTHING

@@ -26,16 +26,16 @@ class Operator:
 
     shapes: Rule
     types: tuple[ElementType, ...]
-    """One rule a result; the last rule is also that of all further results."""
+    """One rule for each result; the last rule also applies to all further results."""
     moves: str = ""
-    """The standard operator whose rule for integer values applies too; empty if no rule does."""
+    """A standard operator whose rule for integer values also applies to this operator; empty if no rule applies."""
 
 
 # --- element types ----------------------------------------------------------------------------------------------------
 
 
 def like(*operands: int) -> ElementType:
-    """Return the rule that a result has the type of the first of these operands whose type is known."""
+    """Return a rule: the result has the type of the first of these operands whose type is known, else 0."""
 
     def ruled(types: Sequence[int], _: Attributes) -> int:
         return next((types[at] for at in operands if at < len(types) and types[at]), 0)
@@ -44,12 +44,12 @@ def like(*operands: int) -> ElementType:
 
 
 def fixed(code: int) -> ElementType:
-    """Return the rule that a result always has this type."""
+    """Return a rule: the result always has the element type `code`."""
     return lambda _, __: code
 
 
 def type_attribute(attribute: str, default: ElementType) -> ElementType:
-    """Return the rule that an attribute holds the type; `default` decides if the attribute is absent or 0."""
+    """Return a rule: the result has the type in the attribute; `default` decides if that is absent or 0."""
 
     def ruled(types: Sequence[int], attributes: Attributes) -> int:
         code = attributes.get(attribute)
@@ -69,17 +69,17 @@ NO_TENSOR = fixed(0)
 
 
 def reading(rule: Rule, *operands: int) -> Rule:
-    """Return a rule that takes these operands for operands 0, 1, 2 ..."""
+    """Return a rule that passes the operands at these positions to `rule` as operands 0, 1, 2 ..."""
     return lambda call: rule(call.reading(operands))
 
 
 def since(version: int, rule: Rule) -> Rule:
-    """Return a rule that reads the node as this version of the standard operator."""
+    """Return a rule that applies `rule` as if the node belonged to this version of the operator set."""
     return lambda call: rule(replace(call, version=version))
 
 
 def channels_last(rule: Rule) -> Rule:
-    """Return the rule of operand 0 and result 0 [N,D1,D2 ..,C], from the rule of [N,C,D1,D2 ..].
+    """Return a rule for operand 0 and result 0 of shape [N,D1,D2,..,C]; `rule` expects and returns [N,C,D1,D2,..].
 
     Of further results only the rank is known.
     """
@@ -99,7 +99,10 @@ def channels_last(rule: Rule) -> Rule:
 
 
 def by_layout(rule: Rule) -> Rule:
-    """Return a rule that reads from the attribute `channels_last` (default 0) where the channels are."""
+    """Return a rule that uses `channels_last(rule)` if the attribute `channels_last` is 1, and `rule` if it is 0.
+
+    If the attribute has another value, only the rank is known.
+    """
     last = channels_last(rule)
 
     def ruled(call: Call) -> Results:

@@ -29,7 +29,10 @@ TRANSPOSES = ("transA", "transB", "transBatchA", "transBatchB")
 
 
 def _fused(call: Call) -> Results:
-    """FusedMatMul: operands are transposed (trans: the last two axes; transBatch: the first moves before the last)."""
+    """Return the result shape of FusedMatMul, whose attributes transpose operands before the product.
+
+    `transA` and `transB` swap the last two axes. `transBatchA` and `transBatchB` move the first axis before the last.
+    """
     left, right = call.dims(0), call.dims(1)
     flags = [call.flag(attribute, 0) for attribute in TRANSPOSES]
     if left is None or right is None or None in flags:
@@ -45,7 +48,10 @@ def _fused(call: Call) -> Results:
 
 
 def _vector(left: Sequence[Size], right: Sequence[Size], *, turned_left: bool, turned_right: bool) -> Results:
-    """Return the result of a vector, which is never transposed; beside a transposed matrix only the rank is known."""
+    """Return the result shape of a FusedMatMul with a vector operand; a vector is never transposed.
+
+    If the other operand is a matrix that is transposed, only the rank of the result is known.
+    """
     if (turned_left and len(left) >= MATRIX) or (turned_right and len(right) >= MATRIX):
         found = multiplied(tuple(left), tuple(right))
         return tuple([unknowns(len(shape.dims)) for shape in found if shape is not None])
@@ -53,27 +59,27 @@ def _vector(left: Sequence[Size], right: Sequence[Size], *, turned_left: bool, t
 
 
 def _turned(dims: tuple[Size, ...], *, matrix: bool, batch: bool) -> tuple[Size, ...]:
-    """Move the first axis before the last one if `batch`; then swap the last two axes if `matrix`."""
+    """Return `dims` with axes moved: `batch` moves the first axis before the last; then `matrix` swaps the last two."""
     if batch:
         dims = (*dims[1:-1], dims[0], dims[-1])
     return (*dims[:-2], dims[-1], dims[-2]) if matrix else dims
 
 
 def _sparse(call: Call) -> Results:
-    """SparseToDenseMatMul: the shape of the sparse matrix is unknown."""
+    """Return the result shape of SparseToDenseMatMul: [?,N], because the shape of the sparse operand is unknown."""
     dims = ranked(call, 1, MATRIX)
     turned = call.flag("transB", 0)
     return (Shape((UNKNOWN, UNKNOWN if dims is None or turned is None else dims[0 if turned else 1])),)
 
 
 def _columns(call: Call) -> Results:
-    """MatMulNBits: [..,K] by packed weights of `N` columns: [..,N]."""
+    """Return the result shape of MatMulNBits: `[..,K]` -> `[..,N]`, where `N` is an attribute."""
     dims = call.dims(0)
     return (with_size(dims, len(dims) - 1, positive(call, "N")),) if dims else NOTHING
 
 
 def _columns_of_shape(call: Call) -> Results:
-    """MatMulFpQ4: [..,K] by a packed matrix; operand 2 holds its shape [K,N]."""
+    """Return the result shape of MatMulFpQ4: `[..,K]` -> `[..,N]`; operand 2 contains the weight's shape [K,N]."""
     dims, packed = call.dims(0), call.content(2)
     if not dims:
         return NOTHING
@@ -88,18 +94,21 @@ def _columns_of_shape(call: Call) -> Results:
 
 
 def _rows_of_weight(call: Call) -> Results:
-    """[..,K] by a weight [N,K]: [..,N]."""
+    """Return the result shape of a product with a weight [N,K]: `[..,K]` -> `[..,N]`."""
     dims, weight = call.dims(0), ranked(call, 1, MATRIX)
     return (with_size(dims, len(dims) - 1, weight[0] if weight else UNKNOWN),) if dims else NOTHING
 
 
 def _gated(call: Call) -> Results:
-    """MatMulNBitsMlp: [..,N], and the sum that is normalized."""
+    """Return the result shapes of MatMulNBitsMlp: `[..,N]`, and operand 0's shape for the sum that is normalized."""
     return (*(_columns(call) or (None,)), call.shape(0))
 
 
 def _projected(call: Call) -> Results:
-    """MatMulNBitsQkv: queries [..,Nq], keys and values [..,Nkv], and the sum that is normalized."""
+    """Return the result shapes of MatMulNBitsQkv: query `[..,Nq]`, key and value `[..,Nkv]`, and the normalized sum.
+
+    `Nq` and `Nkv` are attributes. The normalized sum has the shape of operand 0.
+    """
     dims = call.dims(0)
     if not dims:
         return NOTHING
@@ -108,7 +117,10 @@ def _projected(call: Call) -> Results:
 
 
 def _routed_and_gated(call: Call) -> Results:
-    """RouterGateUpProj by a weight [K,R+2*I]: [..,R] and [..,I]."""
+    """Return the two result shapes of RouterGateUpProj, `[..,R]` and `[..,I]`, from a weight [K,R+2*I].
+
+    R is the attribute `router_size`.
+    """
     dims, weight, router = call.dims(0), ranked(call, 1, MATRIX), positive(call, "router_size")
     if not dims:
         return NOTHING
@@ -117,7 +129,7 @@ def _routed_and_gated(call: Call) -> Results:
 
 
 def _routed(call: Call) -> Results:
-    """MoEGroupRouter: up to three results, each with a weight for each token and expert."""
+    """Return the shapes of the three results of MoEGroupRouter, each [tokens,experts]."""
     dims, experts, projection = call.dims(0), ranked(call, 1, 1), ranked(call, 2, MATRIX)
     if not dims:
         return NOTHING
@@ -126,12 +138,12 @@ def _routed(call: Call) -> Results:
 
 
 def _quantized_type(types: Sequence[int], _: Attributes) -> int:
-    """QGemm: float32 without the result's scale, else the type of its zero point."""
+    """Return the result type of QGemm: float32 without operand 8, else the type of operand 8, the zero point."""
     return types[OUTPUT_ZERO] if len(types) > OUTPUT_ZERO else TensorProto.FLOAT
 
 
 def _integer_type(types: Sequence[int], _: Attributes) -> int:
-    """MatMulInteger16: uint32 if both factors are unsigned."""
+    """Return the result type of MatMulInteger16: int32 for two int16, uint32 for two uint16, else 0 (unknown)."""
     wide_types: Mapping[int, int] = {TensorProto.INT16: TensorProto.INT32, TensorProto.UINT16: TensorProto.UINT32}
     codes = {wide_types.get(code, 0) for code in types[:2]}
     return codes.pop() if len(codes) == 1 else 0

@@ -24,7 +24,11 @@ STATE = 4
 
 
 def _packed_convolution(call: Call) -> Results:
-    """VarlenCausalConvWithState of packed tokens [T,C]: [T,C], a state for each sequence, and captured tokens."""
+    """Return the result shapes of VarlenCausalConvWithState for packed tokens [T,C].
+
+    The results have the shapes [T,C], [batch,C,history] (a state for each sequence), and [batch,capacity,C] (captured
+    tokens). Operand 2 contains the bounds [batch+1] of the sequences.
+    """
     tokens, ends = ranked(call, 0, 2), ranked(call, 2, 1)
     if tokens is None:
         return NOTHING
@@ -35,10 +39,10 @@ def _packed_convolution(call: Call) -> Results:
 
 
 def _delta(call: Call) -> Results:
-    """GatedDeltaNet of queries [T,Q,key] (or [B,S,Q,key]) and values [T,V,value]: [T,max(Q,V),value], and its state.
+    """Return the result shapes of GatedDeltaNet: `[..,max(Q,V),value]`, the state, and [batch,?].
 
-    The state has the shape of operand 6. If query, key and value are packed into one operand, the heads of the result
-    are those of the state.
+    Query is `[..,Q,key]`, and value (operand 2) is `[..,V,value]`. The state has the shape of operand 6. If operand 2
+    is absent, operand 0 contains query, key and value, and sizes of the state replace the number of heads and `value`.
     """
     query, value, state = call.dims(0), call.dims(2), ranked(call, 6, STATE)
     if query is None:
@@ -53,11 +57,16 @@ def _delta(call: Call) -> Results:
 
 
 def _most(one: Size, other: Size) -> Size:
+    """Return the greater of two numbers; UNKNOWN if a size is not a number."""
     return max(one, other) if isinstance(one, int) and isinstance(other, int) else UNKNOWN
 
 
 def _verified(call: Call) -> Results:
-    """Mamba2Verify of rows [R,width]: [R,di], snapshots of both states, the convolution's rows, and the readout."""
+    """Return the five result shapes of Mamba2Verify for operand 0, [rows,width].
+
+    Results 0 and 4 are [rows,D], where D is the length of operand 8. Results 1 and 2 have the shapes of operands 1 and
+    2, and are snapshots of both states. Result 3 is [rows,C], where C is the second size of operand 1.
+    """
     rows, states, norm = ranked(call, 0, 2), call.dims(1), ranked(call, 8, 1)
     count, width = rows[0] if rows else UNKNOWN, norm[0] if norm else UNKNOWN
     channels = states[1] if states is not None and len(states) > 1 else UNKNOWN

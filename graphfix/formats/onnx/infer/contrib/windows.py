@@ -29,14 +29,20 @@ from graphfix.shapes.dim import UNKNOWN, Shape, Size
 NCHWC = "com.microsoft.nchwc"
 NHWC = "com.ms.internal.nhwc"
 LARGEST_BLOCK = 16
-"""A block has 8 or 16 channels, by the processor; a multiple of 16 channels is never padded."""
+"""The greatest number of channels in a block: 8 or 16, depending on the processor.
+
+A multiple of 16 channels is never padded.
+"""
 
 
 # --- com.microsoft ----------------------------------------------------------------------------------------------------
 
 
 def _padded_at_run_time(call: Call) -> Results:
-    """ConvTransposeWithDynamicPads: with pads in operand 2 the spatial sizes are unknown."""
+    """Return the result shape of ConvTransposeWithDynamicPads.
+
+    If operand 2, the pads, is present, the spatial sizes are unknown.
+    """
     (shape,) = windows.transposed(call) or (None,)
     dims = shape.axes if shape is not None else None
     if dims is None or not call.has(2):
@@ -45,7 +51,10 @@ def _padded_at_run_time(call: Call) -> Results:
 
 
 def _cropped_to(call: Call) -> Results:
-    """CropAndResize: [N,C,H,W] at boxes [R,4] to [R,C,h,w], where operand 3 holds h and w."""
+    """Return the result shape of CropAndResize: [R,C,h,w], from an image [N,C,H,W] and boxes [R,4].
+
+    Operand 3 contains h and w.
+    """
     image, boxes, sizes = ranked(call, 0, IMAGE), ranked(call, 1, 2), call.content(3)
     wanted = sizes.axes if sizes is not None else None
     area = wanted if wanted is not None and len(wanted) == IMAGE - CHANNELS else (UNKNOWN,) * (IMAGE - CHANNELS)
@@ -56,11 +65,15 @@ def _cropped_to(call: Call) -> Results:
 
 
 def _block_aligned(size: Size) -> Size:
+    """Return the number of channels after padding to full blocks; UNKNOWN unless it is a multiple of 16."""
     return size if isinstance(size, int) and size % LARGEST_BLOCK == 0 else UNKNOWN
 
 
 def _reordered_in(call: Call) -> Results:
-    """ReorderInput: [N,C,..] (or [N,..,C] with channels_last) to [N,C',..]; C' is C rounded up to whole blocks."""
+    """Return the result shape of ReorderInput: [N,C',..], from [N,C,..], or from [N,..,C] with `channels_last`.
+
+    C' is C rounded up to full blocks of channels.
+    """
     dims, last = call.dims(0), call.flag("channels_last", 0)
     if dims is None or len(dims) < CHANNELS:
         return NOTHING
@@ -71,7 +84,10 @@ def _reordered_in(call: Call) -> Results:
 
 
 def _reordered_out(call: Call) -> Results:
-    """ReorderOutput: [N,C',..] to [N,C,..] (or [N,..,C] with channels_last); C is the attribute `channels`."""
+    """Return the result shape of ReorderOutput: [N,C,..], or [N,..,C] with `channels_last`, from [N,C',..].
+
+    C is the attribute `channels`.
+    """
     dims, last = call.dims(0), call.flag("channels_last", 0)
     if dims is None or len(dims) < CHANNELS:
         return NOTHING
@@ -83,7 +99,7 @@ def _reordered_out(call: Call) -> Results:
 
 
 def _repeated(call: Call) -> Results:
-    """Upsample: each size times its scale, an integer."""
+    """Return the result shape of Upsample: each size times its entry in the attribute `scales`, an integer."""
     dims, scales = call.dims(0), call.list("scales")
     if dims is None:
         return NOTHING
