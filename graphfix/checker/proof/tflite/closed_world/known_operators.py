@@ -197,7 +197,10 @@ def _narrow(call: Call) -> bool:
 
 
 def too_wide(call: Call) -> bool:
-    """Return whether a kernel may refuse to broadcast over so many axes. Operands of one shape are not broadcast."""
+    """Return whether a kernel may refuse an operator because its operands broadcast over too many axes.
+
+    Operands of one shape are not broadcast.
+    """
     most = RANKS.get(call.operator.name)
     if most is None:
         return False

@@ -39,7 +39,7 @@ def check_buffers(model: Model) -> None:
 
 
 class _Buffers:
-    """The values of a subgraph that may be in one buffer."""
+    """The readers and makers of a subgraph's values, to find which values may be in one buffer."""
 
     def __init__(self, graph: Subgraph) -> None:
         self.graph = graph

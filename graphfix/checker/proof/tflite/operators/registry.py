@@ -100,7 +100,7 @@ def unmoved(call: Call) -> ProofValue | None:
 
 
 def computed(constants: Constants, call: Call) -> ProofValue | None:
-    """Return the result of an operator on small constants; None if it is not computed.
+    """Return the constant that an operator computes from small constants; None if the operator is read in another way.
 
     Quantized tensors are not computed, because their bytes are not their elements.
     """

@@ -71,7 +71,7 @@ def _select_integers(call: Call) -> ProofValue | None:
 
 
 def _chosen(arithmetic: Arithmetic, condition: Size, one: Size, two: Size) -> Size | None:
-    """Return the integer that a condition chooses; None if it is unknown.
+    """Return the integer that a condition chooses between `one` and `two`; None if it is unknown.
 
     If the condition is "b is 1", and the operator chooses a, and else b, then the result is the broadcast of the sizes
     a and b. If a and b do not broadcast, the operator chooses b, and the operator that reads both sizes fails.

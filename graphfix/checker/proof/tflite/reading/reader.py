@@ -82,7 +82,7 @@ class Reading:
     """The notes of operators, for a report."""
     definitions: Definitions = field(default_factory=Definitions)
     unrolled: frozenset[int] = frozenset()
-    """The bodies of loops that are unrolled."""
+    """The loop bodies that are unrolled, by the index of their subgraph."""
     chains: dict[int, Mapping[int, Chain]] = field(init=False)
     """For each subgraph, by its identity: the chain of operators that each result may be computed in."""
 
