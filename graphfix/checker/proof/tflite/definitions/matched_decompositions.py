@@ -137,7 +137,7 @@ def _axes(one: ProofValue, two: ProofValue) -> Mapping[int, int] | None:
 
 
 def _whole(view: ProofValue) -> bool:
-    """Return whether the value follows each axis of its core exactly once, except for axes of size 1."""
+    """Return whether the view has an axis for each axis of the core, except for axes of size 1."""
     followed = [axis for axis in view.axes or () if axis is not None]
     sizes = view.core.sizes
     return sizes is not None and sorted(followed) == [axis for axis, size in enumerate(sizes) if size != 1]

@@ -35,7 +35,7 @@ def shaped(call: Call, views: Sequence[ProofValue]) -> bool:
 
 
 def _select_mapped(call: Call, key: tuple[object, ...], views: Sequence[ProofValue]) -> ProofValue | None:
-    """Return the term of a SELECT; None if the shapes do not fit.
+    """Return the term of a SELECT; None if the shapes do not fit, or if a rank is unknown.
 
     The condition is a scalar, has the shape of the values, or follows axis 0 of the values.
     """
