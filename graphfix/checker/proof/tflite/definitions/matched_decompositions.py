@@ -137,7 +137,10 @@ def _axes(one: ProofValue, two: ProofValue) -> Mapping[int, int] | None:
 
 
 def _whole(view: ProofValue) -> bool:
-    """Return whether the view has an axis for each axis of the core, except for axes of size 1."""
+    """Return whether the value follows each axis of its core exactly once.
+
+    Axes of size 1 of the core are an exception: the value must not follow these.
+    """
     followed = [axis for axis in view.axes or () if axis is not None]
     sizes = view.core.sizes
     return sizes is not None and sorted(followed) == [axis for axis, size in enumerate(sizes) if size != 1]
