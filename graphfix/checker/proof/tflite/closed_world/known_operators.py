@@ -159,7 +159,8 @@ class Known:
 
         For the second file, object if an operand is not a constant any more.
 
-        Operands that are not constants in the first file may become constants, except for hybrid operators.
+        Operands that are not constants in the first file may become constants, except for hybrid operators (float32
+        with integers of 8 bits or less).
         """
         stored_bytes, tensors = 0, graph.tensors
         for at in operator.inputs:

@@ -98,8 +98,8 @@ class Definitions:
     def _see_by_name(self, constants: Constants, call: Call, result: ProofValue, place: Place) -> None:
         """Record an inexact formula of the second file whose operand differs from that in the first file.
 
-        The operator and its operand are found by the names of result and operand. Nothing is proved by it. But even if
-        an earlier operator is not proved, the runs learn which results round differently.
+        The operator and its operand are found by the names of result and operand. The record proves nothing. But the
+        runs learn which results round differently, even if an earlier operator is not proved.
         """
         if not self.inexact:
             return

@@ -44,7 +44,7 @@ class _Buffers:
     def __init__(self, graph: Subgraph) -> None:
         self.graph = graph
         self.readers: dict[int, list[int]] = {}
-        """By value: the places of the operators that read it, once for each operand."""
+        """For each value, the positions of the operators that read it, once for each operand that is this value."""
         self.makers: dict[int, Operator] = {}
         for place, operator in enumerate(graph.operators):
             for operand in operator.inputs:
