@@ -73,8 +73,9 @@ def _select_integers(call: Call) -> ProofValue | None:
 def _chosen(arithmetic: Arithmetic, condition: Size, one: Size, two: Size) -> Size | None:
     """Return the integer that a condition chooses between `one` and `two`; None if it is unknown.
 
-    If the condition is "b is 1", and the operator chooses a, and else b, then the result is the broadcast of the sizes
-    a and b. If a and b do not broadcast, the operator chooses b, and the operator that reads both sizes fails.
+    If the condition is "`two` is 1", the operator chooses `one` for true and `two` for false. This is the size to which
+    the sizes `one` and `two` broadcast. If they do not broadcast, the operator chooses `two`, and the operator that
+    reads both sizes fails.
     """
     if isinstance(condition, int):
         return one if condition else two
