@@ -244,7 +244,7 @@ class Reading:
             self.table.assumptions[STORED_SHAPES] = None
 
     def _stateful(self, graph: Subgraph, operator: Operator) -> int | None:
-        """Return the number of effects before an operator whose result depends on them; None for other operators."""
+        """Return how many operators with an effect were read before an operator that depends on effects, else None."""
         if operator.name in STATEFUL or operator.name.startswith("custom "):
             return len(self.effects)
         if has_own_state(self.model, graph, operator):
