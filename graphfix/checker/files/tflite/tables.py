@@ -160,7 +160,7 @@ class Table(NamedTuple):
         return start + count * width <= len(self.data)
 
     def string(self, slot: int) -> bytes | None:
-        """Return the bytes of a string; b"" if it is missing, and None if no 0 byte follows it."""
+        """Return the bytes of a slot's string; b"" if it is missing, None if no 0 byte follows it."""
         start, count = self.vector(slot)
         found = self.data[start : start + count + 1] if start else b"\0"
         return found[:-1] if len(found) > count and not found[-1] else None

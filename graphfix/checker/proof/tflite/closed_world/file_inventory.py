@@ -242,7 +242,7 @@ def _check_interface(one: Subgraph, two: Subgraph, where: str) -> None:
 
 
 def _shared(graph: Subgraph) -> list[int]:
-    """Return, for each input and output, the first input or output that is the same tensor."""
+    """Return, for each input and output, the position of the first input or output that is the same tensor."""
     ends = (*graph.inputs, *graph.outputs)
     return [ends.index(at) for at in ends]
 

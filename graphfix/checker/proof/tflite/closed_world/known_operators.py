@@ -159,7 +159,8 @@ class Known:
 
         For the second file, object if an operand is not a constant any more.
 
-        Operands that are not constants in the first file may become constants, except for hybrid operators.
+        Operands that are not constants in the first file may become constants, except for hybrid operators (float32
+        with integers of 8 bits or less).
         """
         stored_bytes, tensors = 0, graph.tensors
         for at in operator.inputs:
@@ -197,7 +198,10 @@ def _narrow(call: Call) -> bool:
 
 
 def too_wide(call: Call) -> bool:
-    """Return whether a kernel may refuse to broadcast over so many axes. Operands of one shape are not broadcast."""
+    """Return whether a kernel may refuse an operator because its operands broadcast over too many axes.
+
+    Operands of one shape are not broadcast.
+    """
     most = RANKS.get(call.operator.name)
     if most is None:
         return False

@@ -76,7 +76,7 @@ def _indexed(kinds: frozenset[str]) -> Fits:
 
 
 def _typed(call: Call, index: int, dtype: str) -> bool:
-    """Return whether an operand has this element type, and is not a handle."""
+    """Return whether an operand has the element type `dtype`, and is not a handle (a resource or variant)."""
     tensor = call.inputs[index] if index < len(call.inputs) else None
     return tensor is not None and tensor.dtype == dtype not in HANDLES
 

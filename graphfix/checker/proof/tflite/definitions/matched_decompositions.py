@@ -98,8 +98,8 @@ class Definitions:
     def _see_by_name(self, constants: Constants, call: Call, result: ProofValue, place: Place) -> None:
         """Record an inexact formula of the second file whose operand differs from that in the first file.
 
-        The operator and its operand are found by the names of result and operand. Nothing is proved by it. But even if
-        an earlier operator is not proved, the runs learn which results round differently.
+        The operator and its operand are found by the names of result and operand. The record proves nothing. But the
+        runs learn which results round differently, even if an earlier operator is not proved.
         """
         if not self.inexact:
             return
@@ -137,7 +137,10 @@ def _axes(one: ProofValue, two: ProofValue) -> Mapping[int, int] | None:
 
 
 def _whole(view: ProofValue) -> bool:
-    """Return whether the value follows each axis of its core exactly once, except for axes of size 1."""
+    """Return whether the value follows each axis of its core exactly once.
+
+    Axes of size 1 of the core are an exception: the value must not follow these.
+    """
     followed = [axis for axis in view.axes or () if axis is not None]
     sizes = view.core.sizes
     return sizes is not None and sorted(followed) == [axis for axis, size in enumerate(sizes) if size != 1]

@@ -82,7 +82,7 @@ def ways(call: Call, views: Sequence[ProofValue]) -> tuple[object, ...]:
 
 
 def _computing(call: Call, views: Sequence[ProofValue]) -> tuple[object, ...]:
-    """Return that part of a key for POW, and for quantized ADD and MUL."""
+    """Return the part of a key by which LiteRT chooses a kernel for POW, or for quantized ADD and MUL; else ()."""
     if call.operator.name == "POW":
         return (_multiplied_out(*views),)
     if call.operator.name not in ("ADD", "MUL") or call.result.dtype not in INTEGERS:
@@ -160,9 +160,12 @@ def _may_be_whole(exponent: ProofValue) -> bool:
 
 
 def enter_reach(call: Call, views: Sequence[ProofValue], core: Core) -> None:
-    """Record how large a quantized sum or difference may be, which is often far less than its type allows.
+    """Record the largest magnitude of a quantized sum or difference.
 
-    The result is within two steps of the exact one, because the kernel rounds both operands and the result.
+    It is often far less than the element type allows.
+
+    The result is within two quantization steps of the exact one, because the kernel rounds both operands and the
+    result.
     """
     if call.operator.name not in ("ADD", "SUB") or call.result.dtype not in INTEGERS or len(views) != PAIR:
         return
@@ -172,9 +175,10 @@ def enter_reach(call: Call, views: Sequence[ProofValue], core: Core) -> None:
 
 
 def enter_rounding(call: Call, views: Sequence[ProofValue], core: Core) -> None:
-    """Record how the operands of a quantized sum are stretched. Two forms of one sum are assumed to round equally.
+    """Record how the operands of a quantized sum are stretched.
 
-    Packets may round a tie differently from single elements.
+    If one sum is read with its operands stretched in two ways, the proof assumes that both results are equal. Elements
+    in packets may round a tie differently from single elements.
     """
     if call.operator.name != "ADD" or call.result.dtype not in INTEGERS:
         return

@@ -138,7 +138,10 @@ def _is_finite(graph: Subgraph, members: Sequence[Operator]) -> bool:
 
 
 def _largest(tensor: Tensor) -> float:
-    """Return the largest magnitude in a tensor of 8 bits, or of a constant float32; infinity if it is unknown."""
+    """Return a bound on the magnitudes in a tensor of 8 bits, or the magnitude of a float32 constant of one element.
+
+    The result is infinity for all other tensors.
+    """
     if tensor.dtype in BYTES:
         scale = (1.0, 0) if tensor.quantization is None else tensor.quantization.scale
         return inf if scale is None else _BYTE * abs(scale[0])

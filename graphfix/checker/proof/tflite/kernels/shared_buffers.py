@@ -39,12 +39,12 @@ def check_buffers(model: Model) -> None:
 
 
 class _Buffers:
-    """The values of a subgraph that may be in one buffer."""
+    """The readers and makers of a subgraph's values, to find which values may be in one buffer."""
 
     def __init__(self, graph: Subgraph) -> None:
         self.graph = graph
         self.readers: dict[int, list[int]] = {}
-        """By value: the places of the operators that read it, once for each operand."""
+        """For each value, the positions of the operators that read it, once for each operand that is this value."""
         self.makers: dict[int, Operator] = {}
         for place, operator in enumerate(graph.operators):
             for operand in operator.inputs:

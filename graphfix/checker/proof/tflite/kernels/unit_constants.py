@@ -65,9 +65,10 @@ def _innermost(views: Sequence[ProofValue]) -> tuple[object, ...]:
 
 
 def _decisive(one: Sizes, two: Sizes, rank: int) -> Iterator[tuple[object, object]]:
-    """Yield for each operand, from the last axis on, its size, up to an axis that is certainly larger than 1.
+    """Yield a pair for each axis, from the last axis on: the sizes of both operands.
 
-    For that last axis, yield whether each operand is repeated along it.
+    The pairs end with the first axis that is certainly larger than 1. For this axis, the pair contains whether each
+    operand is repeated along the axis. Axes of size 1 in both operands are skipped.
     """
     pairs = zip(right_aligned(one, rank), right_aligned(two, rank), strict=True)
     for a, b in reversed(list(pairs)):

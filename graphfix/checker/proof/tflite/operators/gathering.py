@@ -38,7 +38,10 @@ def _gather_integers(call: Call) -> ProofValue | None:
 
 
 def _gather_folded(call: Call, arrays: Sequence[Array]) -> Array | None:
-    """Return the elements that a GATHER selects from a constant; None if the result would be too large."""
+    """Return the elements that a GATHER selects from a constant.
+
+    Returns None for negative indices, for batch axes, and for a result that is too large.
+    """
     data, indices = arrays
     axis = call.integer("axis")
     if call.integer("batchDims") or (indices < 0).any():

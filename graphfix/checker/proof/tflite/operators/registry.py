@@ -100,7 +100,7 @@ def unmoved(call: Call) -> ProofValue | None:
 
 
 def computed(constants: Constants, call: Call) -> ProofValue | None:
-    """Return the result of an operator on small constants; None if it is not computed.
+    """Return the constant that an operator computes from small constants; None if the operator is read in another way.
 
     Quantized tensors are not computed, because their bytes are not their elements.
     """
@@ -116,7 +116,10 @@ def computed(constants: Constants, call: Call) -> ProofValue | None:
 
 
 def _may_begin_with_constant(call: Call) -> bool:
-    """Return whether operand 0 may be a constant. Most operators have no constant there, and are skipped early."""
+    """Return whether operand 0 may be a constant.
+
+    Most operators have no constant as operand 0, and are skipped early.
+    """
     return not call.views or call.views[0] is None or constant_folding.is_constant(call.views[0])
 
 

@@ -22,7 +22,7 @@ _OPERANDS: Final = 2
 
 
 def _broadcast_to(call: Call) -> ProofValue | None:
-    """Return the result of a BROADCAST_TO; None if the target shape is unknown."""
+    """Return the result of a BROADCAST_TO; None for an unknown target shape, and for elements of less than a byte."""
     view, target = call.views[0], call.target(1)
     if view is None or target is None or call.result.dtype in NARROW:
         return None  # For elements of less than a byte, the kernel moves bits that are not whole elements.

@@ -35,7 +35,7 @@ def shaped(call: Call, views: Sequence[ProofValue]) -> bool:
 
 
 def _select_mapped(call: Call, key: tuple[object, ...], views: Sequence[ProofValue]) -> ProofValue | None:
-    """Return the term of a SELECT; None if the shapes do not fit.
+    """Return the term of a SELECT; None if the shapes do not fit, or if a rank is unknown.
 
     The condition is a scalar, has the shape of the values, or follows axis 0 of the values.
     """
@@ -71,10 +71,11 @@ def _select_integers(call: Call) -> ProofValue | None:
 
 
 def _chosen(arithmetic: Arithmetic, condition: Size, one: Size, two: Size) -> Size | None:
-    """Return the integer that a condition chooses; None if it is unknown.
+    """Return the integer that a condition chooses between `one` and `two`; None if it is unknown.
 
-    If the condition is "b is 1", and the operator chooses a, and else b, then the result is the broadcast of the sizes
-    a and b. If a and b do not broadcast, the operator chooses b, and the operator that reads both sizes fails.
+    If the condition is "`two` is 1", the operator chooses `one` for true and `two` for false. This is the size to which
+    the sizes `one` and `two` broadcast. If they do not broadcast, the operator chooses `two`, and the operator that
+    reads both sizes fails.
     """
     if isinstance(condition, int):
         return one if condition else two

@@ -63,7 +63,7 @@ def _cast_folded(call: Call, arrays: Sequence[Array]) -> Array | None:
 def _range_sizes(call: Call) -> Dims:
     """Return the length of a RANGE from known ends.
 
-    For float32, the proof assumes that unknown sizes are exact floats.
+    For float32, the proof assumes that unknown sizes are at most 2**24.
     """
     floats = call.result.dtype == "float32"
     ends = [_whole(call, index) if floats else call.content(index) for index in range(3)]

@@ -20,7 +20,10 @@ STATEFUL: Final = frozenset(
     "READ_VARIABLE ASSIGN_VARIABLE VAR_HANDLE HASHTABLE HASHTABLE_FIND HASHTABLE_IMPORT HASHTABLE_SIZE CALL_ONCE"
     " RANDOM_STANDARD_NORMAL RANDOM_UNIFORM MULTINOMIAL STABLEHLO_RNG_BIT_GENERATOR STABLEHLO_CUSTOM_CALL CALL".split()
 )
-"""Operators whose results depend on earlier operators, or that change later results. Their order matters."""
+"""Operators with a state: they depend on earlier operators, or change the results of later ones.
+
+Their order matters.
+"""
 
 CHOOSING: Final = frozenset({"SELECT", "SELECT_V2"})
 """Operators whose result has the shape that the file declares if each operand has one element."""

@@ -38,7 +38,7 @@ class Reading(Protocol):
     def parameter(
         self, graph: Subgraph, owner: tuple[object, ...], place: int, same: Mapping[Spot, Spot] = ...
     ) -> ProofValue:
-        """Return an input of a body."""
+        """Return an input of a body, as a new value. `same` maps a size to the earlier size that it equals."""
         ...
 
     def run(self, index: int, given: Sequence[ProofValue], path: str) -> tuple[ProofValue, ...]:

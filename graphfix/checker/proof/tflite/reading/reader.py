@@ -82,7 +82,7 @@ class Reading:
     """The notes of operators, for a report."""
     definitions: Definitions = field(default_factory=Definitions)
     unrolled: frozenset[int] = frozenset()
-    """The bodies of loops that are unrolled."""
+    """The loop bodies that are unrolled, by the index of their subgraph."""
     chains: dict[int, Mapping[int, Chain]] = field(init=False)
     """For each subgraph, by its identity: the chain of operators that each result may be computed in."""
 
@@ -244,7 +244,7 @@ class Reading:
             self.table.assumptions[STORED_SHAPES] = None
 
     def _stateful(self, graph: Subgraph, operator: Operator) -> int | None:
-        """Return the number of effects before an operator whose result depends on them; None for other operators."""
+        """Return how many operators with an effect were read before an operator that depends on effects, else None."""
         if operator.name in STATEFUL or operator.name.startswith("custom "):
             return len(self.effects)
         if has_own_state(self.model, graph, operator):
